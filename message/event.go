@@ -24,6 +24,9 @@ type EventData struct {
 	ID           string            `json:"id" doc:"The message's id."`
 	SendAt       Time              `json:"send_at,omitzero" doc:"The current or last send time."`
 	FormerSendAt Time              `json:"former_send_at,omitzero" doc:"The previous send time, if the message was moved, replaced or postponed."`
+	RequestedAt  Time              `json:"requested_at,omitzero" doc:"The send time that was requested, if it differs from send_at."`
+	Local        *ResolvedLocal    `json:"local,omitempty" doc:"The local time that was asked for, and how it was read."`
+	Window       *ResolvedWindow   `json:"window,omitempty" doc:"The window that was asked for. Then there is no requested_at."`
 	Reason       string            `json:"reason,omitempty" doc:"Why the message was dropped, given up or postponed, as in the reason of a status; or settings_changed for a move by changed settings of its user."`
 	Attempt      int               `json:"attempt,omitempty" doc:"The number of delivery attempts."`
 	ProviderID   string            `json:"provider_id,omitempty" doc:"The provider's id of the message."`

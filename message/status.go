@@ -15,7 +15,7 @@ type Status struct {
 	Status      string          `json:"status" doc:"The state of the message."`
 	SendAt      Time            `json:"send_at" doc:"The send time."`
 	RequestedAt Time            `json:"requested_at,omitzero" doc:"The send time that was requested, if it differs from send_at."`
-	Local       *ResolvedLocal  `json:"local,omitempty" doc:"How the send time of the submit was read, if it was asked for as a local time; absent after a move."`
+	Local       *ResolvedLocal  `json:"local,omitempty" doc:"How the send time was read, if it was last asked for as a local time."`
 	Window      *ResolvedWindow `json:"window,omitempty" doc:"The window that the submit asked for; absent after a move."`
 	PromisedAt  Time            `json:"promised_at,omitzero" doc:"The send time before the message was postponed or sent late, if it differs from send_at."`
 	MovedFrom   Time            `json:"moved_from,omitzero" doc:"The send time before the last move."`

@@ -2,9 +2,10 @@
 --
 -- An event is an entry of a stream, with these fields:
 --
---   e  ten lines: type, account, user, message id, when it happened, send time, former send
---      time, deliveries tried, campaign, and the rest
+--   e  eleven lines: type, account, user, message id, when it happened, send time, former send
+--      time, requested send time, deliveries tried, campaign, and the rest
 --   M  metadata, opaque here; absent without any
+--   W  the local time or window that was asked for, opaque here; absent without one
 --
 -- The type is delivered, postponed, dropped, failed, uncertain, moved, replaced or cancelled. Times
 -- are Unix ms. Postponed, moved and replaced have the new send time, and only they have a former one. The rest is the
@@ -25,25 +26,24 @@ do
 
   -- note_event records a change of a message that has just been made. `listening` is an argument of
   -- the script: "" without listeners; else how long events are kept, ms, then the accounts with
-  -- listeners, or "*" for all, each between spaces. `of` has the fields y, n, C and M of the
+  -- listeners, or "*" for all, each between spaces. `of` has the fields y, n, C, M, W and r of the
   -- record; nil reads them.
   function note_event(listening, record, of, user, id, kind, time, former, rest)
     if listening == '' then return end
-    of = of or redis.call('HMGET', record, 'y', 'n', 'C', 'M')
+    of = of or redis.call('HMGET', record, 'y', 'n', 'C', 'M', 'W', 'r')
     local account = account_of(of[1])
     if not string.find(listening, ' ' .. account .. ' ', 1, true) and not string.find(listening, ' * ', 1, true) then
       return
     end
     local start, kept = string.match(record, '^[^}]*}:'), string.match(listening, '^%d+')
     local attempt, campaign, reason = of[2] ~= '0' and of[2] or '', of[3] or '', rest or ''
+    local requested = of[6] ~= '0' and of[6] or ''
     local event = kind .. '\n' .. account .. '\n' .. user .. '\n' .. id .. '\n' .. text_of(now) .. '\n' .. text_of(time)
-      .. '\n' .. text_of(former) .. '\n' .. attempt .. '\n' .. campaign .. '\n' .. reason
-    local events, metadata = start .. 'events', metadata_of(record, of[4])
-    if metadata == '' then
-      redis.call('XADD', events, 'MAXLEN', '~', MOST, '*', 'e', event)
-    else
-      redis.call('XADD', events, 'MAXLEN', '~', MOST, '*', 'e', event, 'M', metadata)
-    end
+      .. '\n' .. text_of(former) .. '\n' .. requested .. '\n' .. attempt .. '\n' .. campaign .. '\n' .. reason
+    local events, fields, metadata = start .. 'events', {'e', event}, metadata_of(record, of[4])
+    if metadata ~= '' then fields[3], fields[4] = 'M', metadata end
+    if of[5] then fields[#fields + 1], fields[#fields + 2] = 'W', of[5] end
+    redis.call('XADD', events, 'MAXLEN', '~', MOST, '*', unpack(fields))
     redis.call('PEXPIRE', events, kept)
   end
 end

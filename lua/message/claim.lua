@@ -282,7 +282,7 @@ local function end_reached(reason)
     if r[11] and #r[11] > 64 then write_anew(record) end
   end
   call('PEXPIRE', record, math.max(tonumber(keep_record), at + keep - now)) -- while its place counts
-  note_event(ARGV[11], record, {r[16], r[4], r[26], r[27]}, user, id, 'delivered', at)
+  note_event(ARGV[11], record, {r[16], r[4], r[26], r[27], r[30], r[9]}, user, id, 'delivered', at)
   remove_entry(id, member)
   return {REACHED, now, at, reason, account_of(r[16])}
 end

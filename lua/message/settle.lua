@@ -70,7 +70,8 @@ local r
 if ARGV[10] == '' then
   r = redis.call('HMGET', record, 's', 'g', 'o', 't', 'q', 'z', 'k', 'a', 'p', 'x', 'n', 'c', 'D')
 else
-  r = redis.call('HMGET', record, 's', 'g', 'o', 't', 'q', 'z', 'k', 'a', 'p', 'x', 'n', 'c', 'D', 'y', 'C', 'M')
+  r = redis.call('HMGET', record, 's', 'g', 'o', 't', 'q', 'z', 'k', 'a', 'p', 'x', 'n', 'c', 'D', 'y', 'C', 'M',
+    'W', 'r')
 end
 if r[3] ~= ARGV[2] then return {0, now} end
 if state_of(r[1], r[2]) ~= SENDING then return {1, now} end
@@ -144,7 +145,7 @@ end
 redis.call('PEXPIRE', record, kept)
 if ARGV[10] ~= '' then
   local types = {[DELIVERED] = 'delivered', [DROPPED] = 'dropped', [FAILED] = 'failed', [UNCERTAIN] = 'uncertain'}
-  note_event(ARGV[10], record, {r[14], r[11], r[15], r[16]}, string.match(timeline, '^[^}]*}:u:(.*)$'), ARGV[5],
+  note_event(ARGV[10], record, {r[14], r[11], r[15], r[16], r[17], r[18]}, string.match(timeline, '^[^}]*}:u:(.*)$'), ARGV[5],
     types[outcome], r[4], nil, (named or outcome ~= DELIVERED) and reason or '')
 end
 redis.call('ZREM', watch, r[2] .. suffix) -- last, see message/mend.lua

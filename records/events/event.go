@@ -42,6 +42,7 @@ type Event struct {
 	SendAt    time.Time // the current or last send time
 	// FormerSendAt is the previous send time of Postponed, Moved and Replaced; otherwise zero.
 	FormerSendAt time.Time
+	RequestedAt  time.Time // as in messages.Info
 	// Reason is why it was not delivered or got another time; "" for none. policy.ReadLate reads
 	// that of Postponed.
 	Reason     string
@@ -49,13 +50,14 @@ type Event struct {
 	ProviderID string // the provider's id of a Delivered message, if there is one
 	Campaign   string
 	Metadata   []byte // as submitted; nil for none
+	Asked      string // the local time or window that was asked for, as in sendlimit.Record.Local; "" for none
 }
 
 // lines returns the names of the lines of the field EventLines, as lua/fragments/event.lua has
 // them. The last one extends to the end.
 func lines() []string {
 	return []string{
-		"type", "account", "user", "message", "at", "send time", "former send time", "attempt", "campaign", "rest",
+		"type", "account", "user", "message", "at", "send time", "former send time", "requested", "attempt", "campaign", "rest",
 	}
 }
 
@@ -70,10 +72,13 @@ func (e Event) fields() map[string]any {
 	}
 	fields := map[string]any{keyspace.EventLines: strings.Join([]string{
 		string(e.Type), e.Account, e.User, e.MessageID, milliseconds(e.At), milliseconds(e.SendAt), milliseconds(e.FormerSendAt),
-		attempt, e.Campaign, rest,
+		milliseconds(e.RequestedAt), attempt, e.Campaign, rest,
 	}, "\n")}
 	if len(e.Metadata) > 0 {
 		fields[keyspace.EventMetadata] = string(e.Metadata)
+	}
+	if e.Asked != "" {
+		fields[keyspace.EventAsked] = e.Asked
 	}
 	return fields
 }
@@ -103,7 +108,7 @@ func eventOf(id string, fields map[string]any, doing string) (Event, error) {
 	f := linesOf(fields)
 	e := Event{
 		ID: id, Type: Type(f.Text("type")), Account: f.Text("account"), User: f.Text("user"), MessageID: f.Text("message"),
-		At: f.Time("at"), SendAt: f.Time("send time"), FormerSendAt: f.Time("former send time"),
+		At: f.Time("at"), SendAt: f.Time("send time"), FormerSendAt: f.Time("former send time"), RequestedAt: f.Time("requested"),
 		Attempt: int(f.Int("attempt")), Campaign: f.Text("campaign"),
 	}
 	if e.Type == Delivered {
@@ -114,6 +119,7 @@ func eventOf(id string, fields map[string]any, doing string) (Event, error) {
 	if metadata, _ := fields[keyspace.EventMetadata].(string); metadata != "" {
 		e.Metadata = []byte(metadata)
 	}
+	e.Asked, _ = fields[keyspace.EventAsked].(string)
 	if e.Type == "" || e.User == "" || e.MessageID == "" {
 		f.Fail(fmt.Sprintf("event %s has no type, user or message", id))
 	}

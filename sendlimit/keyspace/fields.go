@@ -69,6 +69,7 @@ const (
 const (
 	EventLines    = "e"
 	EventMetadata = "M"
+	EventAsked    = "W"
 	// Fields of a dead event only: why its callback did not accept it, and when it was given up.
 	DeadEventWhy = "x"
 	DeadEventAt  = "z"

@@ -43,10 +43,8 @@ func (s *Submitter) Change(ctx context.Context, user, id string, p message.Patch
 		if err != nil {
 			return message.InvalidOr(err, user, id)
 		}
-		local := ""
-		if read = read.Following(rules.HasOwnZone(user)); p.Local.FollowZone {
-			local = message.EncodeLocal(read)
-		}
+		read = read.Following(rules.HasOwnZone(user))
+		local := message.EncodeLocal(read)
 		in.Local = nil
 		o, err := s.changeInZone(ctx, user, id, in, zone, local)
 		if o.Local = read; o.Code == fault.CodeNotFound {
@@ -57,7 +55,7 @@ func (s *Submitter) Change(ctx context.Context, user, id string, p message.Patch
 }
 
 // changeInZone is Change for a change whose times depend on the user's zone, "" for none. local is the
-// local time that the message keeps from then on, "" for none.
+// local time of the move, "" for none.
 func (s *Submitter) changeInZone(ctx context.Context, user, id string, p message.Patch, zone, local string) (message.Outcome, error) {
 	if err := p.Validate(); err != nil {
 		return message.InvalidOr(err, user, id)

@@ -1,6 +1,7 @@
 package submit
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/message"
@@ -31,6 +32,7 @@ func StatusOf(s messages.Info) message.Status {
 	for _, c := range s.History {
 		status.History = append(status.History, historyEntryOf(c))
 	}
+	sayAsked(&status)
 	if s.State == messages.StatePending && s.Reason == messages.ReasonPaused {
 		status.NextTryAt = message.Time{} // it is only looked at then
 	}
@@ -44,6 +46,23 @@ func historyEntryOf(c messages.Change) message.HistoryEntry {
 		Reason: reasonOf(messages.Info{
 			Reason: c.Reason, InTheWay: c.InTheWay, InTheWayCategory: c.InTheWayCategory, InQuietHours: c.InQuietHours, DoNotDisturb: c.DoNotDisturb,
 		}),
+	}
+}
+
+// sayAsked gives the last change that asked for the present send time its local time or window.
+func sayAsked(s *message.Status) {
+	for i := range slices.Backward(s.History) {
+		switch c := &s.History[i]; c.Change {
+		case message.ChangeMoved:
+			if c.Reason == messages.ReasonSettings {
+				continue // the message kept what was asked
+			}
+		case message.ChangeAccepted, message.ChangeReplaced:
+		default:
+			continue
+		}
+		s.History[i].Local, s.History[i].Window = s.Local, s.Window
+		return
 	}
 }
 

@@ -2,7 +2,7 @@
 
 from . import types
 from ._batch import BatchResult
-from ._events import CloudEvent, EventPage, Followed
+from ._events import Followed
 from .cancel import Cancel
 from .client import Client
 from .errors import BatchError, Cancelled, InvalidRequest, Refusal, ResponseError, SendlimitError, Unavailable
@@ -11,6 +11,6 @@ from .types import Code
 from .webhook import WebhookError, verify_webhook
 
 __all__ = [
-    "BatchError", "BatchResult", "Cancel", "Cancelled", "Client", "CloudEvent", "Code", "EventPage", "Followed", "InvalidRequest", "Pages", "Refusal",
+    "BatchError", "BatchResult", "Cancel", "Cancelled", "Client", "Code", "Followed", "InvalidRequest", "Pages", "Refusal",
     "ResponseError", "SendlimitError", "Unavailable", "WebhookError", "types", "verify_webhook",
 ]

@@ -5,61 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NotRequired, TypedDict, cast
+from typing import cast
 
 from .errors import ResponseError, SendlimitError, Unavailable
+from .types import Event
 
 THREE_HEARTBEATS = 45.0
 """Seconds. The API sends a comment every 15 seconds when there are no events."""
-
-
-class CloudEventData(TypedDict):
-    """What an event is about."""
-
-    account: NotRequired[str]
-    user: str
-    id: str
-    send_at: NotRequired[str]
-    former_send_at: NotRequired[str]
-    reason: NotRequired[str]
-    attempt: NotRequired[int]
-    provider_id: NotRequired[str]
-    campaign: NotRequired[str]
-    metadata: NotRequired[dict[str, str]]
-
-
-class CloudEvent(TypedDict):
-    """A change of a message, as a CloudEvent 1.0."""
-
-    specversion: str
-    id: str
-    """Unique in its source. Later events have greater ones."""
-    source: str
-    type: str
-    """sendlimit.message. and what happened, such as delivered."""
-    subject: str
-    """The message's id."""
-    time: str
-    """When it happened."""
-    data: CloudEventData
-
-
-class EventPage(TypedDict):
-    """A page of events."""
-
-    events: list[CloudEvent]
-    """The oldest first."""
-    gap: NotRequired[bool]
-    """Events may be missing: the one that was asked for is kept no more."""
-    next: NotRequired[str]
-    """The id to read on after."""
 
 
 @dataclass(frozen=True)
 class Followed:
     """An event of a message, or a gap."""
 
-    event: CloudEvent | None
+    event: Event | None
     gap_after: str | None = None
     """Events behind the one with this id may be missing: the API does not keep them any more."""
 
@@ -121,9 +80,9 @@ def follow(
             attempt += 1
 
 
-def _event(data: str) -> CloudEvent:
+def _event(data: str) -> Event:
     try:
-        return cast(CloudEvent, json.loads(data))
+        return cast(Event, json.loads(data))
     except ValueError:
         raise ResponseError(
             "the answer is none of this API: an event does not have the documented form"

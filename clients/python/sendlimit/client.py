@@ -8,7 +8,7 @@ from dataclasses import replace
 from . import types as api
 from ._batch import BatchResult, check_all, submit_all
 from ._caller import Request
-from ._events import EventPage, Followed, follow
+from ._events import Followed, follow
 from ._operations import Operations
 from .cancel import Cancel
 
@@ -131,11 +131,11 @@ class Client(Operations):
         after: str | None = None,
         limit: int | None = None,
         cancel: Cancel | None = None,
-    ) -> EventPage:
+    ) -> api.Events:
         """Read a page of events behind the one with the id in after.
 
         By default it begins with the oldest one that is kept.
         """
         query = {"account": account, "after": after, "limit": limit, "follow": False}
-        answer: EventPage = self._value(Request("GET", "/v1/events", query=query), cancel)
+        answer: api.Events = self._value(Request("GET", "/v1/events", query=query), cancel)
         return answer

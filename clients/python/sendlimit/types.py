@@ -954,6 +954,8 @@ class EventData(TypedDict):
     """The previous send time, if the message was moved, replaced or postponed."""
     id: str
     """The message's id."""
+    local: NotRequired[ResolvedLocal]
+    """The local time that was asked for, and how it was read."""
     metadata: NotRequired[dict[str, str]]
     """Its metadata."""
     provider_id: NotRequired[str]
@@ -962,10 +964,14 @@ class EventData(TypedDict):
     """Why the message was dropped, given up or postponed, as in the reason of a status; or
     settings_changed for a move by changed settings of its user.
     """
+    requested_at: NotRequired[str]
+    """The send time that was requested, if it differs from send_at."""
     send_at: NotRequired[str]
     """The current or last send time."""
     user: str
     """The user's name."""
+    window: NotRequired[ResolvedWindow]
+    """The window that was asked for. Then there is no requested_at."""
 
 
 class EventLimits(TypedDict):
@@ -1124,12 +1130,20 @@ class HistoryEntry(TypedDict):
     """
     former_send_at: NotRequired[str]
     """The send time before the change."""
+    local: NotRequired[ResolvedLocal]
+    """The local time that this change asked for, and how it was read. Only the last change that
+    gave the message a send time has it.
+    """
     reason: NotRequired[str]
     """Why, as in the reason of a status. A reason of more than about 20 bytes may be cut."""
     send_at: NotRequired[str]
     """The send time after the change; with retry, when delivery is tried again."""
     until: NotRequired[str]
     """For paused: when the message expires, unless its campaign is resumed before."""
+    window: NotRequired[ResolvedWindow]
+    """The window that this change asked for. Only the last change that gave the message a send
+    time has it.
+    """
 
 
 class HourCount(TypedDict):
@@ -2244,9 +2258,7 @@ class Status(TypedDict):
     lateness_ms: NotRequired[int]
     """Milliseconds from the promised time to delivered_at."""
     local: NotRequired[ResolvedLocal]
-    """How the send time of the submit was read, if it was asked for as a local time; absent
-    after a move.
-    """
+    """How the send time was read, if it was last asked for as a local time."""
     metadata: NotRequired[dict[str, str]]
     """Its metadata."""
     moved_from: NotRequired[str]

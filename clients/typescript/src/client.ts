@@ -1,8 +1,8 @@
 import { type BatchResult, checkAll, submitAll } from "./batch.js";
-import { type EventPage, type Followed, follow, type Following } from "./events.js";
+import { type Followed, follow, type Following } from "./events.js";
 import { Operations } from "./operations.js";
 import type { CallOptions } from "./options.js";
-import type { CheckBatchQuery, Draft, PolicyDocument, SubmitBatchQuery } from "./schemas.js";
+import type { CheckBatchQuery, Draft, Events, PolicyDocument, SubmitBatchQuery } from "./schemas.js";
 
 /** What a dry run of a batch judges by. */
 export type WhatIf = Omit<CheckBatchQuery, "what_if_policy"> & {
@@ -103,7 +103,7 @@ export class Sendlimit extends Operations {
   }
 
   /** Reads a page of events behind the one with the id in after, by default from the oldest one kept. */
-  readEvents(query: Following & { limit?: number } = {}, options: CallOptions = {}): Promise<EventPage> {
+  readEvents(query: Following & { limit?: number } = {}, options: CallOptions = {}): Promise<Events> {
     return this.value({ method: "GET", path: "/v1/events", query: { ...query, follow: false } }, options);
   }
 }

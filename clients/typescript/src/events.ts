@@ -1,33 +1,6 @@
 import { ResponseError, Unavailable } from "./errors.js";
+import type { Event } from "./schemas.js";
 import type { ServerSent } from "./serversent.js";
-
-/** A change of a message, as a CloudEvent 1.0. */
-export interface CloudEvent {
-  specversion: string;
-  /** Unique in its source. Later events have greater ones. */
-  id: string;
-  source: string;
-  /** sendlimit.message. and what happened, such as delivered. */
-  type: string;
-  /** The message's id. */
-  subject: string;
-  /** When it happened. */
-  time: string;
-  data: {
-    account?: string; user: string; id: string; send_at?: string; former_send_at?: string; reason?: string;
-    attempt?: number; provider_id?: string; campaign?: string; metadata?: Record<string, string>;
-  };
-}
-
-/** A page of events. */
-export interface EventPage {
-  /** The oldest first. */
-  events: CloudEvent[];
-  /** Events may be missing: the one that was asked for is kept no more. */
-  gap?: boolean;
-  /** The id to read on after. */
-  next?: string;
-}
 
 /** Which events to follow. */
 export interface Following {
@@ -39,7 +12,7 @@ export interface Following {
 
 /** An event of a message, or a gap. */
 export type Followed =
-  | { event: CloudEvent; gap?: undefined }
+  | { event: Event; gap?: undefined }
   /** Events behind the one with this id may be missing: the API does not keep them any more. */
   | { event?: undefined; gap: { after: string } };
 
@@ -72,9 +45,9 @@ export async function* follow(
   }
 }
 
-function decode(data: string): CloudEvent {
+function decode(data: string): Event {
   try {
-    return JSON.parse(data) as CloudEvent;
+    return JSON.parse(data) as Event;
   } catch {
     throw new ResponseError("the answer is none of this API: an event does not have the documented form");
   }

@@ -1022,6 +1022,8 @@ export interface components {
             former_send_at?: string;
             /** @description The message's id. */
             id: string;
+            /** @description The local time that was asked for, and how it was read. */
+            local?: components["schemas"]["ResolvedLocal"];
             /** @description Its metadata. */
             metadata?: {
                 [key: string]: string;
@@ -1032,11 +1034,18 @@ export interface components {
             reason?: string;
             /**
              * Format: date-time
+             * @description The send time that was requested, if it differs from send_at.
+             */
+            requested_at?: string;
+            /**
+             * Format: date-time
              * @description The current or last send time.
              */
             send_at?: string;
             /** @description The user's name. */
             user: string;
+            /** @description The window that was asked for. Then there is no requested_at. */
+            window?: components["schemas"]["ResolvedWindow"];
         };
         EventLimits: {
             /** @description Percents of the limit of the longest period that alert; absent if there are no alerts. */
@@ -1291,6 +1300,8 @@ export interface components {
              * @description The send time before the change.
              */
             former_send_at?: string;
+            /** @description The local time that this change asked for, and how it was read. Only the last change that gave the message a send time has it. */
+            local?: components["schemas"]["ResolvedLocal"];
             /** @description Why, as in the reason of a status. A reason of more than about 20 bytes may be cut. */
             reason?: string;
             /**
@@ -1303,6 +1314,8 @@ export interface components {
              * @description For paused: when the message expires, unless its campaign is resumed before.
              */
             until?: string;
+            /** @description The window that this change asked for. Only the last change that gave the message a send time has it. */
+            window?: components["schemas"]["ResolvedWindow"];
         };
         HourCount: {
             /**
@@ -2678,7 +2691,7 @@ export interface components {
              * @description Milliseconds from the promised time to delivered_at.
              */
             lateness_ms?: number;
-            /** @description How the send time of the submit was read, if it was asked for as a local time; absent after a move. */
+            /** @description How the send time was read, if it was last asked for as a local time. */
             local?: components["schemas"]["ResolvedLocal"];
             /** @description Its metadata. */
             metadata?: {
