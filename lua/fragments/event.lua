@@ -37,8 +37,8 @@ do
     end
     local start, kept = string.match(record, '^[^}]*}:'), string.match(listening, '^%d+')
     local attempt, campaign, reason = of[2] ~= '0' and of[2] or '', of[3] or '', rest or ''
-    local event = kind .. '\n' .. account .. '\n' .. user .. '\n' .. id .. '\n' .. text_of(now) .. '\n' .. text_of(time)
-      .. '\n' .. text_of(former) .. '\n' .. text_of(of[6] ~= '0' and of[6]) .. '\n' .. attempt .. '\n' .. campaign .. '\n' .. reason
+    local event = table.concat({kind, account, user, id, text_of(now), text_of(time), text_of(former),
+      text_of(of[6] ~= '0' and of[6]), attempt, campaign, reason}, '\n')
     local events, fields, metadata = start .. 'events', {'e', event}, metadata_of(record, of[4])
     if metadata ~= '' then fields[3], fields[4] = 'M', metadata end
     if of[5] then fields[#fields + 1], fields[#fields + 2] = 'W', of[5] end
