@@ -146,7 +146,8 @@ redis.call('PEXPIRE', record, kept)
 if ARGV[10] ~= '' then
   local types = {[DELIVERED] = 'delivered', [DROPPED] = 'dropped', [FAILED] = 'failed', [UNCERTAIN] = 'uncertain'}
   note_event(ARGV[10], record, {r[14], r[11], r[15], r[16], r[17], r[18]},
-    string.match(timeline, '^[^}]*}:u:(.*)$'), ARGV[5], types[outcome], r[4], nil, (named or outcome ~= DELIVERED) and reason or '')
+    string.match(timeline, '^[^}]*}:u:(.*)$'), ARGV[5], types[outcome],
+    r[4], nil, (named or outcome ~= DELIVERED) and reason or '')
 end
 redis.call('ZREM', watch, r[2] .. suffix) -- last, see message/mend.lua
 return {1, now}
