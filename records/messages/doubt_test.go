@@ -85,18 +85,3 @@ func TestWhatMayHaveArrivedCountsAfterItsCancel(t *testing.T) {
 		require.Len(t, refused.Violations[0].Conflicts, 2, "the former place and the new one")
 	}
 }
-
-// A message that may have arrived is not moved: its place would not count any more.
-func TestWhatMayHaveArrivedIsNotMoved(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/10m")
-	s.Submit("doubt", "11:00", "d1", "text")
-	s.Until("11:00")
-	noAnswer(s, "doubt", "11:05")
-	s.Until("11:01")
-	for _, when := range []string{"11:00", "12:00"} {
-		require.Equal(t, sendlimit.Decision{Code: fault.CodeTooLate, At: story.At("11:00"), Now: s.Now}, s.MoveTo("doubt", when, "moved"))
-	}
-	s.Holds("doubt 11:00:00")
-	require.Equal(t, "again", s.Field("doubt", "g"))
-}

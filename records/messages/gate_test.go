@@ -1,10 +1,6 @@
 package messages_test
 
 import (
-	"cmp"
-	"fmt"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -254,74 +250,6 @@ func TestClaimSends(t *testing.T) {
 		Category: "news", Content: []byte{}, Now: s.Now, ExpiresAt: story.At("11:01").Add(24 * time.Hour),
 	}, s.Claim("b", "g2", "n2"))
 	s.Watched("g1/a 11:00:30.25", "g2/b 11:01:30.25")
-}
-
-func TestClaimIsEarlyToTheMillisecond(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	s.Submit("a", "11:11:11.900", "g1", "text")
-	s.Until("11:11:11.899")
-	require.Equal(t, messages.Claim{Verdict: messages.Early, Until: story.At("11:11:11.900"), Now: s.Now}, s.Claim("a", "g1", "n1"))
-	s.Wait(time.Millisecond)
-	require.Equal(t, messages.Send, s.Claim("a", "g1", "n1").Verdict)
-}
-
-// The store may have been away when the lease ended. So the first delivery may still settle
-// while the store answers, for four looks.
-func TestADeliverySettlesInTheFairTimeAfterItsLease(t *testing.T) {
-	t.Parallel()
-	for _, settles := range []bool{true, false} {
-		s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute")), SettleWithin: 4 * time.Second})
-		s.Submit("a", "11:00", "g1", "text")
-		s.Until("11:00")
-		require.Equal(t, messages.Send, s.Claim("a", "g1", "n1").Verdict)
-		s.Until("11:05")
-		for k := range 4 {
-			grace := messages.Claim{Verdict: messages.Busy, InGrace: true, Until: s.Now.Add(time.Second), Now: s.Now}
-			require.Equal(t, grace, s.Claim("a", "g1", fmt.Sprint("look", k)))
-			s.Wait(999 * time.Millisecond)
-			grace.Now = s.Now
-			require.Equal(t, grace, s.Claim("a", "g1", "other"), "no look, so soon after another one")
-			s.Wait(time.Millisecond)
-		}
-		if settles {
-			require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered, Began: story.At("11:00")}))
-			require.Equal(t, messages.Stale, s.Claim("a", "g1", "n2").Verdict)
-			require.Empty(t, s.Field("a", "v")+s.Field("a", "l"))
-			continue
-		}
-		require.True(t, s.Claim("a", "g1", "n2").TakenOver)
-		require.Empty(t, s.Field("a", "v")+s.Field("a", "l"), "the next lease has its own grace period")
-		require.False(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered, Began: story.At("11:00")}))
-		s.Wait(story.Lease)
-		require.True(t, s.Claim("a", "g1", "n3").InGrace)
-	}
-}
-
-// A setting keeps the content of what is delivered, long or short, and of nothing else that ends.
-func TestSettleKeepsTheContent(t *testing.T) {
-	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute")), KeepContent: true})
-	contents := map[string]string{"short": "text", "some": strings.Repeat("some", 50), "long": strings.Repeat("long", 200)}
-	for id, at := range map[string]string{"short": "11:00", "some": "11:01", "long": "11:02", "off": "11:03"} {
-		s.Submit(id, at, "g-"+id, cmp.Or(contents[id], "text"))
-	}
-	for _, id := range []string{"short", "some", "long"} {
-		s.Until(map[string]string{"short": "11:00", "some": "11:01", "long": "11:02"}[id])
-		s.Claim(id, "g-"+id, "n-"+id)
-		for range 2 { // the first answer may get lost
-			require.True(t, s.Settle(id, "g-"+id, "n-"+id, messages.Settlement{Outcome: messages.Delivered}))
-		}
-		chunks := []string{s.Field(id, "c")}
-		for n := 1; n <= 7; n++ {
-			chunks = append(chunks, s.Field(id, strconv.Itoa(n)))
-		}
-		require.Equal(t, contents[id], strings.Join(chunks, ""))
-		require.Equal(t, sendlimit.DefaultKeepRecords, s.KeptFor(id))
-	}
-	s.Release("off")
-	require.Empty(t, s.Field("off", "c"))
-	s.Watched()
 }
 
 // An id must be kept as long as its place counts. Otherwise a repeated submit

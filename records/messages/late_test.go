@@ -77,21 +77,6 @@ func requireDeadLetters(s *story.Messages, wanted ...string) {
 	require.Equal(s, wanted, found)
 }
 
-func TestTheToleranceEndsToTheMillisecond(t *testing.T) {
-	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
-	s.Submit("a", "11:00", "g1", "text")
-	s.Submit("b", "11:01", "g2", "text")
-
-	s.Until("11:00:02")
-	require.Zero(t, deliver(s, "a").Promised, "on time")
-	s.Until("11:01:02.001")
-	claim := deliver(s, "b")
-	require.Equal(t, s.Now, claim.SendAt, "late")
-	require.Equal(t, story.At("11:01"), claim.Promised)
-	s.Holds("a 11:00:00", "b 11:01:02.001") // an on-time one keeps the time that was promised
-}
-
 func TestASettlementCountsAfterTheLeaseAndARenewal(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")

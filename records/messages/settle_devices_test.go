@@ -8,85 +8,8 @@ import (
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
-
-// How a message ends that is done with some devices: with one that was delivered, it counts
-// as delivered.
-func TestSettleByDevices(t *testing.T) {
-	t.Parallel()
-	for _, row := range []struct {
-		before   string // of an earlier attempt
-		doubt    bool   // whether that one may have arrived
-		outcome  messages.Outcome
-		progress string
-
-		state  messages.State
-		reason string
-	}{
-		{"", false, messages.NoDevice, "", messages.StateDropped, "no_device"},
-		{"", false, messages.NoDevice, "gphone", messages.StateDropped, "no_device"},
-		{"gphone", false, messages.NoDevice, "", messages.StateDropped, "no_device"},
-		{"", false, messages.NoDevice, "dphone", messages.StateDelivered, "no_device"},
-		{"dphone", false, messages.NoDevice, "dphone gtablet", messages.StateDelivered, "no_device"},
-		{"gphone", true, messages.NoDevice, "gphone", messages.StateUncertain, "no_device"}, // it may have arrived
-		{"", false, messages.Failed, "fphone", messages.StateFailed, "refused"},
-		{"", true, messages.Failed, "fphone", messages.StateUncertain, "refused"},
-		{"", false, messages.Failed, "dphone ftablet", messages.StateDelivered, "refused"},
-		{"dphone", false, messages.Failed, "", messages.StateDelivered, "refused"},
-		{"dphone", true, messages.Failed, "dphone ftablet", messages.StateDelivered, "refused"},
-		{"", false, messages.Uncertain, "uphone", messages.StateUncertain, "refused"},
-		{"", false, messages.Uncertain, "dphone utablet", messages.StateDelivered, "refused"},
-		{"dphone", false, messages.Uncertain, "", messages.StateDelivered, "refused"},
-		{"", false, messages.Delivered, "dphone", messages.StateDelivered, ""},
-		{"", false, messages.Delivered, "gphone", messages.StateDelivered, ""}, // a target without devices got it
-	} {
-		s := tellHeard(t, "*")
-		s.charged("a", "11:00", "acme")
-		s.Until("11:00")
-		if row.before != "" || row.doubt {
-			settle(s.Messages, "a", messages.Settlement{
-				Outcome: messages.Retried, Progress: messages.ParseProgress(row.before),
-				Retry: messages.Retry{Generation: "g2", At: story.At("11:00:01"), Uncertain: row.doubt},
-			})
-			s.Until("11:00:01")
-		}
-		settlement := messages.Settlement{Outcome: row.outcome, Progress: messages.ParseProgress(row.progress)}
-		if row.outcome == messages.Failed || row.outcome == messages.Uncertain {
-			settlement.Reason = "refused"
-		}
-		settle(s.Messages, "a", settlement)
-
-		stands := s.Look("a")
-		require.Equal(t, row.state, stands.State, "%+v", row)
-		require.Equal(t, row.reason, stands.Reason, "%+v", row)
-		done := row.progress
-		if done == "" {
-			done = row.before
-		}
-		require.Equal(t, done, s.Field("a", "D"), "%+v", row)
-		require.Empty(t, stands.ProviderID)
-		event, dead := row.state.String()+" a acme", 0
-		if row.state == messages.StateDropped || row.state == messages.StateFailed {
-			s.Holds()
-		} else {
-			s.Holds("a 11:00:00")
-		}
-		if row.state != messages.StateDelivered {
-			event += " " + row.reason
-		}
-		if row.state == messages.StateUncertain || row.state == messages.StateFailed {
-			dead = 1
-		}
-		require.Equal(t, []string{event}, s.noted(), "%+v", row)
-		letters, err := s.dead.Count(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, dead, letters, "%+v", row)
-		require.Equal(t, dead == 1, s.Field("a", "c") != "", "%+v", row)
-		s.Watched()
-	}
-}
 
 // Its id is free again, and a new message with it goes to all devices.
 func TestAMessageWithoutADeviceGivesItsIDBack(t *testing.T) {
@@ -155,30 +78,6 @@ func editContent(s *story.Messages, id, content string) sendlimit.Decision {
 	}})
 	require.NoError(s, err)
 	return d
-}
-
-// A dead letter that is tried again goes to the devices that it failed on or may have reached,
-// not to those that have it or are gone.
-func TestARetryGoesToTheDevicesThatFailed(t *testing.T) {
-	t.Parallel()
-	for before, after := range map[string]string{
-		"gtablet fphone uweb": "gtablet",
-		"fgd":                 "", // the letters of its id don't matter
-		"fphone uweb":         "",
-		"dtv gtablet fphone":  "dtv gtablet", // of another release
-		"":                    "",
-	} {
-		s := newDeadStory(t, "1/minute")
-		s.Submit("a", "11:00", "g1", "text")
-		s.Until("11:00")
-		settle(s.Messages, "a", messages.Settlement{Outcome: messages.Failed, Reason: "refused"})
-		if before != "" {
-			require.NoError(t, s.Client.HSet(t.Context(), story.KeysOf(s.Options).Record("alice", "a"), keyspace.RecordProgress, before).Err())
-		}
-		require.True(t, s.retry("a", "g2").Allowed)
-		require.Equal(t, after, s.Field("a", "D"))
-		require.Equal(t, messages.ParseProgress(after), s.Claim("a", "g2", "n2").Progress)
-	}
 }
 
 func TestTheProgressOfASettlementIsChecked(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
@@ -279,33 +278,4 @@ func TestPermitsWithoutTheStore(t *testing.T) {
 	require.ErrorAs(t, err, new(*fault.UnavailableError))
 	_, err = permits.GiveBack(t.Context(), "t")
 	require.ErrorAs(t, err, new(*fault.UnavailableError))
-}
-
-// A step of the clock that is taken back does not hold up calls for its length.
-func TestPermitsAfterAStepOfTheClock(t *testing.T) {
-	t.Parallel()
-	_, client := redistest.Embedded(t)
-	permits, err := rate.NewPermits(client, rate.PermitsOptions{Name: "p", Lag: time.Second})
-	require.NoError(t, err)
-	require.NoError(t, permits.SetRate(t.Context(), rate.PermitRate{Rate: rate.Rate{Count: 2, Interval: 10 * time.Second}}))
-	right := time.Date(2051, time.July, 12, 11, 11, 11, 0, time.UTC)
-	acquire := func(at time.Time) rate.Grant {
-		g, err := permits.Acquire(t.Context(), rate.PermitRequest{Token: keyspace.NewToken(), Permits: 2, Now: at})
-		require.NoError(t, err)
-		return g
-	}
-	const lasts = 11 * time.Second
-	require.True(t, acquire(right.Add(time.Hour)).Allowed)
-	level, err := permits.Peek(t.Context(), right)
-	require.NoError(t, err)
-	require.Equal(t, int64(2), level.Available)
-	require.True(t, acquire(right).Allowed)
-	require.Equal(t, lasts, acquire(right).RetryAfter)
-
-	// One as far ahead as a delayed permit may be, after a short step back, counts.
-	ahead := right.Add(time.Hour)
-	require.True(t, acquire(ahead).Allowed)
-	at := ahead.Add(-lasts - rate.MaxLag)
-	require.Equal(t, ahead.Add(lasts).Sub(at), acquire(at).RetryAfter)
-	require.True(t, acquire(at.Add(-time.Millisecond)).Allowed)
 }
