@@ -11,7 +11,7 @@ import (
 // crash is what kill -9 did to a side.
 type crash struct {
 	Accepted int     `json:"accepted"`
-	Lost     int     `json:"lost"`
+	Lost     int     `json:"lost"` // not delivered when the cell ended
 	Doubled  int     `json:"doubled"`
 	Early    int     `json:"early"`
 	Worker   float64 `json:"worker"` // seconds from the kill of the worker to the last delivery of its herd

@@ -7,7 +7,8 @@ type figure struct {
 	file     string // of the plot
 	column   string // heading of the table
 	title    string // of the plot
-	unit     string
+	unit     string // of the plot
+	suffix   string // of a figure in the table
 	of       func(sideResult) series
 	moreIs   bool   // better
 	question string // heading on the page
@@ -22,7 +23,7 @@ func figures() []figure {
 			file: "wrong", column: "wrong answers", title: "Wrong answers to the lines of the real file", unit: "lines",
 			of:       func(r sideResult) series { return one(float64(r.Wrong.Against + r.Wrong.Fitting)) },
 			question: "Is the answer right?",
-			text:     "Each line of a real file is submitted in its order. An answer is wrong if the message was accepted and broke a rule, or was refused and would have fitted, judged by brute force beside all that the side had accepted before.",
+			text:     "Each line of a real file is submitted in its order. An answer is wrong if the message was accepted and broke a rule, or was refused and would have fitted, judged by brute force beside all that the side had accepted before. A limiter that counts calls sees one burst of them, whatever the send times are.",
 		},
 		{
 			file: "submits", column: "submits a second", title: "Submits a second, nothing on disk", unit: "/s", moreIs: true,
@@ -46,17 +47,23 @@ func figures() []figure {
 			why:      "each message of ours is claimed and settled in Redis, which keeps a cancelled one from being sent and remembers what became of each; a queue only removes a task",
 		},
 		{
-			file: "late", column: "late, p99", title: "Lateness at a steady rate, 99th percentile", unit: "ms",
+			file: "late", column: "late, p99", title: "Lateness at a steady rate, 99th percentile", unit: "ms", suffix: " ms",
 			of:       func(r sideResult) series { return r.Late.P99 },
 			question: "How late is a message?",
-			text:     "So many messages are due each second, spread evenly. asynq keeps whole seconds, so most of its messages are early, by half a second on average.",
+			text:     "A steady number of messages is due each second. A message that is sent before its time is early.",
 			why:      "the processor of the side is shared with the calls that claim and settle",
 		},
 		{
-			file: "pending", column: "late beside pending, p99", title: "Lateness while 100,000 more are pending, 99th percentile", unit: "ms",
+			file: "early", column: "sent early", title: "Messages sent before their time", unit: "%", suffix: " %",
+			of:       early,
+			question: "Is a message ever early?",
+			text:     "Of the messages above and below. asynq keeps a time in whole seconds and leaves out the rest, so a message is early by up to a second. Who rounds up first has it late instead.",
+		},
+		{
+			file: "pending", column: "late beside pending, p99", title: "Lateness while others are pending, 99th percentile", unit: "ms", suffix: " ms",
 			of:       func(r sideResult) series { return r.LatePending.P99 },
 			question: "And beside a full store?",
-			text:     "The same while many more messages are pending for later days.",
+			text:     "The lateness of the same messages, while many more are pending for later days.",
 			why:      "as above",
 		},
 		{
@@ -67,18 +74,18 @@ func figures() []figure {
 			why:      "a record with its index costs more than a task",
 		},
 		{
-			file: "processor", column: "processor time of submit and delivery", title: "Processor time of store and side for a submit and a delivery", unit: "µs",
+			file: "processor", column: "processor time of submit and delivery", title: "Processor time of store and side for a submit and a delivery", unit: "µs", suffix: " µs",
 			of:       processor,
 			question: "What does a message cost in processor time?",
 			text:     "Store and side together, from the submit to the end of the delivery, in the cells of submits and herds.",
 			why:      "a claim and a settlement are calls that a bare queue does not make",
 		},
 		{
-			file: "recovery", column: "recovery from kill -9 of a worker", title: "After kill -9 of the worker: until the last message of the herd", unit: "s",
+			file: "recovery", column: "recovery from kill -9 of a worker", title: "After kill -9 of the worker: until the last message of the herd", unit: "s", suffix: " s",
 			of:       func(r sideResult) series { return one(r.Crash.Worker) },
 			question: "What does kill -9 do?",
 			text:     "The worker is killed while it delivers a herd, after a tenth of it, and starts again at once. Later the store is killed the same way. The bar lasts until the last message of the herd is delivered: those that were under way wait for a lease. The store is one that writes to disk.",
-			why:      "a message under way in a killed worker is found by the relay a minute after its send time, so that no slow delivery is doubled; the others go on at once",
+			why:      "a worker fetches messages of a herd in tasks of up to 32, so it has most of a small herd when it dies; the relay finds these a minute after their send time. asynq, which fetches single tasks, makes one message wait as long",
 		},
 		{
 			file: "outage", column: "too close after an outage", title: "Deliveries within a minute after another, when workers return", unit: "",
@@ -93,6 +100,12 @@ func figures() []figure {
 			text:     "Lines of the adapter in this folder, without empty ones and comments. That is submit and deliver only: a queue and a limiter have no moves, free times, quotas, devices or dashboard.",
 		},
 	}
+}
+
+// early returns the percentage of early messages.
+func early(r sideResult) series {
+	const all = 100
+	return series{all * float64(r.Early) / float64(max(r.Due, 1))}
 }
 
 // processor returns the processor time of a message in rounds, as many as both cells have.

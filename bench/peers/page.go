@@ -10,7 +10,7 @@ import (
 
 const head = `# Side by side
 
-What would you build instead of sendlimit? A queue, and a limiter of your own. Here are five ways to do that, each written as its own documentation advises, beside this project as a library and as a service. All have the same rules: at most 1 message in a minute, 5 in an hour and 10 in a day of UTC for each user, at the time at which a message is sent.
+What would you build instead of sendlimit? A queue, and a limiter of your own. Here are four ways to do that, each tuned as its own documentation advises, beside this project as a library and as a service. All have the same rules: at most 1 message in a minute, 5 in an hour and 10 in a day of UTC for each user, at the time at which a message is sent.
 
 This page is written by ` + "`make bench-peers`" + `, which repeats everything in at most 40 minutes on two processors. It needs Linux, Go, ` + "`redis-server`" + `, Node.js with npm, and PostgreSQL, and installs them on Debian.
 
@@ -97,7 +97,11 @@ func (r results) writeTable(b *strings.Builder) {
 	for _, f := range all {
 		row := []string{f.column}
 		for _, side := range r.Sides {
-			row = append(row, strings.TrimSpace(number(f.of(side).median())+" "+strings.TrimPrefix(strings.TrimPrefix(f.unit, "lines"), "bytes")))
+			cell := number(f.of(side).median()) + f.suffix
+			if f.file == "outage" {
+				cell = side.tooClose(r.Sizes.Pairs)
+			}
+			row = append(row, cell)
 		}
 		rows = append(rows, row)
 	}
@@ -139,7 +143,7 @@ func (r results) writeLate(b *strings.Builder) {
 
 func (r results) writeCrash(b *strings.Builder) {
 	rows := [][]string{{
-		"", "accepted", "lost", "doubled", "worker: last delivery, later than 5 s", "store: last delivery, later than 5 s",
+		"", "accepted", "not delivered in 100 s", "doubled", "worker: last delivery, later than 5 s", "store: last delivery, later than 5 s",
 	}}
 	for _, side := range r.Sides {
 		c := side.Crash
@@ -187,7 +191,10 @@ func (r results) writeSettings(b *strings.Builder) {
 		pinned = "the store on one core, the side on the other"
 	}
 	fmt.Fprintf(b, "%s; %s; %s; %.0f s in all.\n\n", r.Date, r.Machine, pinned, r.Seconds)
-	fmt.Fprintf(b, "Submits: %d rounds of %s, on each kind of store. Herds: %d rounds of %s. Lateness: %d rounds of %s, %d a second, and one beside %s pending. "+
+	if r.Note != "" {
+		fmt.Fprintf(b, "%s\n\n", r.Note)
+	}
+	fmt.Fprintf(b, "Rounds: submits %d × %s on each kind of store, herds %d × %s, lateness %d × %s at %d a second and once beside %s pending. "+
 		"Killed: two herds of %s. Outage: %s users.\n\n",
 		s.SubmitRounds, count(s.Submits), s.HerdRounds, count(s.Herd), s.LateRounds, count(s.Late), s.PerSecond, count(s.Pending), count(s.Crash), count(s.Pairs))
 	for _, side := range r.Sides {

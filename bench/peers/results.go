@@ -63,6 +63,7 @@ type sideResult struct {
 type results struct {
 	Date    string       `json:"date"`
 	Machine string       `json:"machine"`
+	Note    string       `json:"note,omitempty"` // about the run, for the page
 	Pinned  bool         `json:"pinned"`
 	Seconds float64      `json:"seconds"`
 	Sizes   sizes        `json:"sizes"`

@@ -26,6 +26,7 @@ func run(ctx context.Context, args []string, progress io.Writer) error {
 	quick := flags.Bool("quick", false, "small sizes: figures that say little, which no page gets")
 	only := flags.String("only", "", "measure only these sides, by `names` with commas; no page gets the figures")
 	rounds := flags.Int("rounds", 0, "at most so `many` rounds a cell; zero means as many as it has")
+	note := flags.String("note", "", "a `sentence` about the run, for the page")
 	page := flags.Bool("page", false, "measure nothing: write README.md and the plots from results.json")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -56,6 +57,7 @@ func run(ctx context.Context, args []string, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
+	r.Note = *note
 	if *quick || *only != "" {
 		return r.write(filepath.Join(os.TempDir(), "peers-results.json"))
 	}
