@@ -1,4 +1,5 @@
-MODULES := . $(patsubst %/go.mod,%,$(wildcard bench/go.mod deploy/go.mod integration/go.mod))
+# Without bench/peers/river: a driver of Postgres and a queue are much to fetch and build for one file.
+MODULES := . $(patsubst %/go.mod,%,$(filter-out bench/peers/river/go.mod,$(wildcard bench/go.mod bench/peers/*/go.mod deploy/go.mod integration/go.mod)))
 
 # As "make build" builds, so that both use the same packages of Go's build cache.
 GO_LINT := CGO_ENABLED=0 GOFLAGS=-trimpath go
@@ -141,6 +142,11 @@ fmt: bin/lint ## Format the Go code
 bench: ## Measure against peers on a real Redis and print the table
 	@tools/install-packages.sh
 	cd bench && go run .
+
+.PHONY: bench-peers
+bench-peers: ## Measure sendlimit beside queues with limiters of one's own, and write bench/peers/README.md
+	@tools/install-packages.sh postgresql
+	cd bench/peers && go run .
 
 .PHONY: vulnerabilities
 vulnerabilities: ## Look for known vulnerabilities in what the programs call

@@ -22,7 +22,7 @@ const module = "github.com/sendlimit/sendlimiter"
 // no loop of the worker another loop.
 var floors = [][]string{ //nolint:globals // a constant table
 	{
-		"api/internal/docs", "clients/generate", "cmd/worker/internal/rawtest",
+		"api/internal/docs", "bench/peers/side", "clients/generate", "cmd/worker/internal/rawtest",
 		"deploy/grafana/generate", "deploy/kubernetes", "examples/receiver", "internal/pipe", "lua", "notifier/notice",
 		"notifier/payload", "sendlimit/fault", "sendlimit/sendlimittest/output", "tasks/internal/batch",
 	},
@@ -79,7 +79,10 @@ var floors = [][]string{ //nolint:globals // a constant table
 		"cmd/worker/internal/groups", "cmd/worker/internal/policy", "cmd/worker/internal/serve",
 	},
 	{"cmd/enqueue", "cmd/sendlimit", "cmd/worker/command"},
-	{"bench", "cmd/sendlimit-worker", "cmd/worker", "integration"},
+	{
+		"bench", "bench/peers", "bench/peers/asynq", "bench/peers/river", "bench/peers/sendlimit",
+		"cmd/sendlimit-worker", "cmd/worker", "integration",
+	},
 }
 
 const (
@@ -158,7 +161,7 @@ type refusal struct {
 
 const ( // what many refusals leave out
 	libraryTests = " -notifier/notifiertest -sendlimit/sendlimittest/... -tasks/taskstest/... -tasks/worldtest -api/apitest"
-	otherModules = " -bench -integration"
+	otherModules = " -bench/... -integration"
 )
 
 var refusals = []refusal{ //nolint:globals // a constant table

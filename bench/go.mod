@@ -2,7 +2,10 @@ module github.com/sendlimit/sendlimiter/bench
 
 go 1.26.0
 
-replace github.com/sendlimit/sendlimiter => ../
+replace (
+	github.com/sendlimit/sendlimiter => ../
+	github.com/sendlimit/sendlimiter/bench/peers/side => ./peers/side
+)
 
 require (
 	github.com/SherClockHolmes/webpush-go v1.4.0
@@ -11,6 +14,7 @@ require (
 	github.com/hibiken/asynq v0.26.0
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/sendlimit/sendlimiter v0.0.0-00010101000000-000000000000
+	github.com/sendlimit/sendlimiter/bench/peers/side v0.0.0-00010101000000-000000000000
 	github.com/stretchr/testify v1.12.1
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp v1.47.0
 	go.opentelemetry.io/otel/sdk v1.47.0

@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
 # Installs the programs that tests and lint need besides Go, if they are missing and the script runs as
 # root on Debian or Ubuntu. Elsewhere it prints the command that installs them, and succeeds: a step
-# without its program reports that itself.
+# without its program reports that itself. With the argument postgresql it installs PostgreSQL, too, which
+# only a comparison of benchmarks needs.
 set -euo pipefail
 
 missing=()
+if [ "${1:-}" = postgresql ] && ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then
+  missing+=(postgresql)
+fi
 command -v make >/dev/null || missing+=(make)
 command -v redis-server >/dev/null || missing+=(redis-server)
 command -v luacheck >/dev/null || missing+=(lua-check)

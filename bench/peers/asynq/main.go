@@ -1,0 +1,23 @@
+// Command asynq is two sides of the comparison: the queue asynq with a limiter in front of it, as a team
+// builds it. Its argument names the limiter: redis_rate or zset.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/sendlimit/sendlimiter/bench/peers/side"
+)
+
+func main() {
+	name := ""
+	if len(os.Args) > 1 {
+		name = os.Args[1]
+	}
+	limit, ok := limiters()[name]
+	if !ok {
+		fmt.Fprintf(os.Stderr, "asynq: limiter %q, not redis_rate or zset\n", name)
+		os.Exit(2)
+	}
+	os.Exit(side.Main(&queue{newLimiter: limit}))
+}

@@ -1,0 +1,3 @@
+module github.com/sendlimit/sendlimiter/bench/peers/side
+
+go 1.26.0
