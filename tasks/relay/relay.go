@@ -109,11 +109,11 @@ func (r *Relay) pass(ctx context.Context) error {
 	ask := func() (queue.Workload, error) { return r.Queue.Workload(ctx) }
 	work := queue.Once(ask)
 	working, span := ctx, tracing.Span{} // once something is due
+	now := r.Clock.Now()                 // later entries are for the next pass: else this one would ask the queue for each of them
 	err := each(ctx, func(perPartition int) ([]sendlimit.Timer, error) {
 		if room != nil && room.Load() <= 0 {
 			return nil, nil // the next pass goes on
 		}
-		now := r.Clock.Now()
 		due, unreadable, failed := r.Watch.Due(ctx, now, perPartition)
 		if first {
 			oldest := time.Duration(0)
