@@ -3,7 +3,6 @@ package deliver
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -14,13 +13,9 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
-const (
-	// pausesHold is the greatest age of the paused campaigns that a claim uses. Together with the
-	// claim it is less than messages.PauseLag. It is also the pause after a failed look.
-	pausesHold = 3 * time.Second
-	// pausesWithin is how long a claim waits for a look.
-	pausesWithin = 500 * time.Millisecond
-)
+// pausesHold is the greatest age of the paused campaigns that a claim uses. Together with the claim
+// it is less than messages.PauseLag.
+const pausesHold = 3 * time.Second
 
 // Pauses follows which campaigns are paused.
 type Pauses struct {
@@ -28,17 +23,15 @@ type Pauses struct {
 	store  *messages.Pauses
 	clock  *storeclock.Clocks
 	logger *slog.Logger
-
-	turn chan struct{} // held by the goroutine that asks the store
-
-	mu   sync.Mutex
-	set  messages.PausedCampaigns
-	seen time.Time // when the last look began, or the last failed one ended, by the local clock
+	latest *job.Latest[messages.PausedCampaigns]
 }
 
 // NewPauses returns the pauses in a store.
 func NewPauses(client redis.UniversalClient, keys keyspace.Keys, c *storeclock.Clocks, logger *slog.Logger) *Pauses {
-	return &Pauses{client: client, store: messages.NewPauses(client, keys), clock: c, logger: logger, turn: make(chan struct{}, 1)}
+	return &Pauses{
+		client: client, store: messages.NewPauses(client, keys), clock: c, logger: logger,
+		latest: job.NewLatest[messages.PausedCampaigns](pausesHold, c.Local),
+	}
 }
 
 // Follow loads the paused campaigns now, and then in every look until the returned function is called. It
@@ -61,48 +54,23 @@ func (p *Pauses) ask(ctx context.Context, client redis.Cmdable) func(context.Con
 	load := p.store.Ask(ctx, client)
 	return func(context.Context, time.Time) error {
 		set, err := load()
-		if err != nil {
-			return err
+		if err == nil {
+			p.latest.Learn(set, began)
 		}
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if began.After(p.seen) {
-			p.set, p.seen = set, began
-		}
-		return nil
+		return err
 	}
 }
 
-// known returns the paused campaigns, and whether they are young enough.
-func (p *Pauses) known() (messages.PausedCampaigns, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.set, p.clock.Local().Sub(p.seen) < pausesHold
-}
-
-// current returns the paused campaigns. It loads them if they are old, because the process stood
-// still. If the store does not answer, it returns the last known ones: while their node is away,
-// nobody can pause another campaign.
+// current returns the paused campaigns. If the store does not answer, it returns the last known ones:
+// while their node is away, nobody can pause another campaign.
 func (p *Pauses) current(ctx context.Context) messages.PausedCampaigns {
-	set, young := p.known()
-	if young {
-		return set
-	}
-	p.turn <- struct{}{}
-	defer func() { <-p.turn }()
-	if set, young = p.known(); young {
-		return set
-	}
-	ctx, done := context.WithTimeout(ctx, pausesWithin)
-	defer done()
-	if err := p.look(ctx); err != nil {
-		p.logger.DebugContext(ctx, "could not look for paused campaigns: using the last known", "error", err)
-		p.mu.Lock()
-		p.seen = p.clock.Local()
-		p.mu.Unlock()
-	}
-	set, _ = p.known()
-	return set
+	return p.latest.Get(ctx, func(ctx context.Context) error {
+		err := p.look(ctx)
+		if err != nil {
+			p.logger.DebugContext(ctx, "could not look for paused campaigns: using the last known", "error", err)
+		}
+		return err
+	})
 }
 
 // paused returns the paused campaigns for the claim of a message. If there are many, only those of
