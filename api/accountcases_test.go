@@ -64,7 +64,7 @@ func scopeOf(o operation) accounts.Scope {
 	case o.path == recordSentPath, strings.HasPrefix(o.path, deadAlertsPath), o.path == deadLettersPath, o.path == deadLettersPath+"/retry", strings.HasPrefix(o.path, deadLetterPath), o.path == "/v1/stats", o.path == "/v1/overview", o.path == "/v1/forecast",
 		strings.HasPrefix(o.path, "/v1/policies"), o.path == settingsPath, o.path == "/v1/users", strings.HasPrefix(o.path, "/v1/accounts"), strings.HasPrefix(o.path, "/v1/tiers"):
 		return accounts.ScopeAdmin
-	case o.path == userPath, o.path == exportPath, o.path == pacePath, strings.HasPrefix(o.path, "/v1/event-limits"), strings.HasPrefix(o.path, sessionsPath), strings.HasPrefix(o.path, channelsPath):
+	case o.path == userPath, o.path == exportPath, o.path == pacePath, strings.HasPrefix(o.path, sendingPath), strings.HasPrefix(o.path, "/v1/event-limits"), strings.HasPrefix(o.path, sessionsPath), strings.HasPrefix(o.path, channelsPath):
 		return accounts.ScopeAdmin
 	}
 	return "" // a new operation, of which nobody has said who may do it

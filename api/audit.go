@@ -194,7 +194,7 @@ func loggedMembers() []string {
 		"version", "rules", "categories", "quiet_hours", "only", "blackouts", "calendars", "time_zone", "report_at", "reach", "shift_spread", "account_share", "changes",
 		"policy", "limits", "opt_out", "do_not_disturb_until", "best_hours", "blocked", "tier", "scopes", "disabled", "overlap", "url",
 		"requests_per_minute", "requests_per_day", "lines_per_minute", "messages_per_hour", "messages_per_day", "devices",
-		"per_minute", "per_hour", "per_day", "alert_at", "custom", "rate", "burst", "on_conflict", "contact", "alert_to",
+		"per_minute", "per_hour", "per_day", "alert_at", "custom", "rate", "burst", "reason", "on_conflict", "contact", "alert_to",
 	}
 }
 

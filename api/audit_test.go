@@ -182,6 +182,8 @@ func TestWhatTheAuditLogSays(t *testing.T) {
 		{`POST /v1/users/alice/devices {"id":"phone","channel":"fcm","token":"t"}`, "add device; alice; phone; channel fcm"},
 		{`POST /v1/dead-letters/retry?user=alice&limit=5`, "retry dead letters; alice; limit 5"},
 		{`PUT /v1/pace?channel=fcm {"rate":"5/second"}`, "set pace; channel fcm; rate 5/second"},
+		{`POST /v1/sending/stop {"reason":"wrong text"}`, "stop sending; reason wrong text"},
+		{`POST /v1/sending/start`, "start sending"},
 		{`POST /v1/channels/fcm/resume`, "resume channel; fcm"},
 		{`POST /v1/campaigns/spring/pause?account=acme`, "pause campaign; spring; account acme"},
 	} {

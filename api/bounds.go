@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/tasks/channels"
 )
 
 // The texts that requests accept. A schema may accept what the server refuses, since a
@@ -97,6 +98,7 @@ var bounds = sync.OnceValue(func() map[string]*huma.Schema { //nolint:globals //
 		{"throttle", text(throttlePattern, 0)},
 		{whatIfRules, text("("+rulePattern+")(,("+rulePattern+"))*", 0)},
 		{"rate", text(ratePattern, 0)},
+		{"reason", text(`.*\S.*`, channels.MaxSendingReason)},
 		// Devices.
 		{"device app", text(devicePattern, 0)},
 		{"channel", oneOf(devices.FCM, devices.APNs, devices.WebPush)},

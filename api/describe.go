@@ -110,7 +110,7 @@ func requestSchemas(name string) bool {
 	switch name {
 	case "Draft", putDraftSchema, "MoveDraft", "WindowDraft", "LocalTime", targetDraftSchema, "AccountDraft", "AccountPatch", "KeyDraft", "KeyRotation", "CallbackDraft", "SecretRotation", "TierLimits",
 		"PolicyDocument", categoryDraftSchema, changeDraftSchema, "PolicyRollback", "SettingsDraft", "SettingsPatch",
-		"EventLimitsDraft", "DeviceDraft", "PaceDraft", "CampaignMoveDraft":
+		"EventLimitsDraft", "DeviceDraft", "PaceDraft", "SendingStopDraft", "CampaignMoveDraft":
 		return true
 	}
 	return false

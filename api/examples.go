@@ -49,6 +49,7 @@ func bodyExamples() map[string]json.RawMessage {
 		"rotateCallbackSecret": text(`{"overlap":"1h"}`),
 		"setEventLimits":       text(`{"per_day":500,"alert_at":[80],"alert_to":"ops@acme.example"}`),
 		"setPace":              text(`{"rate":"100/second","burst":20}`),
+		"stopSending":          text(`{"reason":"the provider asked us to wait"}`),
 	}
 }
 

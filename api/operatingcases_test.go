@@ -21,6 +21,7 @@ const (
 	pacePath        = "/v1/pace"
 	channelsPath    = "/v1/channels"
 	resumePath      = channelsPath + "/{channel}/resume"
+	sendingPath     = "/v1/sending"
 )
 
 // limitedReads has the event read limited.
@@ -55,6 +56,13 @@ func stopped(r *rig) {
 	require.NoError(r, err)
 }
 
+// halted has all sending stopped.
+func halted(r *rig) {
+	_, stopped, err := r.options.Channels.StopSending(r.Context(), channels.SendingStop{Reason: "wrong text", By: "account ops"})
+	require.NoError(r, err)
+	require.True(r, stopped)
+}
+
 func operatingCases() []contractCase {
 	get := func(target string) request { return request{method: http.MethodGet, target: target} }
 	with := func(method, target, body string) request { return request{method: method, target: target, body: body} }
@@ -87,6 +95,12 @@ func operatingCases() []contractCase {
 		{"stopped", http.MethodGet, channelsPath, http.StatusOK, on(stopped, get(channelsPath))},
 		{"stopped", http.MethodPost, resumePath, http.StatusOK, on(stopped, with(http.MethodPost, channelsPath+"/fcm/resume", ""))},
 		{"running", http.MethodPost, resumePath, http.StatusOK, on(nothing, with(http.MethodPost, channelsPath+"/fcm/resume", ""))},
+		{"runs", http.MethodGet, sendingPath, http.StatusOK, on(nothing, get(sendingPath))},
+		{"stopped", http.MethodGet, sendingPath, http.StatusOK, on(halted, get(sendingPath))},
+		{"stopped", http.MethodPost, sendingPath + "/stop", http.StatusOK, on(nothing, with(http.MethodPost, sendingPath+"/stop", `{"reason":"wrong text"}`))},
+		{"no reason", http.MethodPost, sendingPath + "/stop", http.StatusUnprocessableEntity, on(nothing, with(http.MethodPost, sendingPath+"/stop", `{}`))},
+		{"started", http.MethodPost, sendingPath + "/start", http.StatusOK, on(halted, with(http.MethodPost, sendingPath+"/start", ""))},
+		{"runs", http.MethodPost, sendingPath + "/start", http.StatusOK, on(nothing, with(http.MethodPost, sendingPath+"/start", ""))},
 		{"no name", http.MethodPost, resumePath, http.StatusUnprocessableEntity, on(nothing, with(http.MethodPost, channelsPath+"/No%20Name/resume", ""))},
 	}
 }
@@ -186,4 +200,30 @@ func TestChannelsOverTheAPI(t *testing.T) {
 	}
 	require.Len(t, into[message.Channels](t, http.StatusOK, r.get(channelsPath)).Channels, 2)
 	require.Equal(t, "channel", r.problem(http.StatusUnprocessableEntity, r.post(channelsPath+"/No%20Name/resume", "")).Field)
+}
+
+// Who stopped all sending and why is told until it is started, and a repetition says that it
+// changed nothing.
+func TestSendingOverTheAPI(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	key := r.key("ops", "admin")
+	stop := func(reason string) message.SendingChange {
+		return into[message.SendingChange](t, http.StatusOK, r.with(key, request{method: http.MethodPost, target: sendingPath + "/stop", body: `{"reason":"` + reason + `"}`}))
+	}
+	first := stop("wrong text")
+	require.Equal(t, message.SendingNowStopped, first.Outcome)
+	require.Equal(t, []string{message.SendingStopped, "wrong text", "account ops"}, []string{first.State, first.Reason, first.By})
+	require.False(t, first.Since.IsZero())
+	again := stop("another")
+	require.Equal(t, message.SendingAlreadyStopped, again.Outcome)
+	require.Equal(t, first.Sending, again.Sending)
+	require.Equal(t, first.Sending, into[message.Sending](t, http.StatusOK, r.get(sendingPath)))
+	require.Equal(t, first.Sending, into[message.Overview](t, http.StatusOK, r.get("/v1/overview")).Sending)
+	require.Empty(t, into[message.Channels](t, http.StatusOK, r.get(channelsPath)).Channels)
+	require.Equal(t, "reason", r.problem(http.StatusUnprocessableEntity, r.post(sendingPath+"/stop", `{"reason":" "}`)).Field)
+	for _, outcome := range []string{message.SendingNowStarted, message.SendingAlreadyRunning} {
+		got := into[message.SendingChange](t, http.StatusOK, r.post(sendingPath+"/start", ""))
+		require.Equal(t, message.SendingChange{Outcome: outcome, Sending: message.Sending{State: message.SendingRunning}}, got)
+	}
 }

@@ -36,6 +36,7 @@ func (s *server) showOverview(ctx context.Context, _ nothing) (message.Overview,
 		At: message.Time{Time: o.At}, Hour: activityOf(o.LastHour), Minutes: make([]message.ActivityMinute, len(o.Minutes)),
 		BehindMS: o.Behind.Milliseconds(), DeadLetters: o.DeadLetters, FailedAlerts: o.FailedAlerts, Queue: o.Queue, Workers: make([]message.Worker, len(o.Workers)),
 	}
+	shown.Sending = sendingOf(o.Sending)
 	for i, m := range o.Minutes {
 		shown.Minutes[i] = message.ActivityMinute{Start: message.Time{Time: m.Start}, Activity: activityOf(m.Counts)}
 	}

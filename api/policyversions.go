@@ -37,13 +37,18 @@ func (s *server) policyVersionRoutes() []route {
 
 // policiesBy returns the policies, with the caller as the author of changes.
 func (s *server) policiesBy(ctx context.Context) *settings.Policies {
-	switch who := callerOf(ctx); {
+	return s.Policies.By(nameOf(callerOf(ctx)))
+}
+
+// nameOf returns who made a change, for operators.
+func nameOf(who caller) string {
+	switch {
 	case who.by != "":
-		return s.Policies.By(who.by)
+		return who.by
 	case who.account() != "":
-		return s.Policies.By("account " + who.account())
+		return "account " + who.account()
 	}
-	return s.Policies.By("API without a key")
+	return "API without a key"
 }
 
 type policyDeletion struct {

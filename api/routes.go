@@ -43,7 +43,7 @@ func (s *server) routes() []route {
 		s.submitRoutes(), s.batchRoutes(), s.batchCheckRoutes(), s.recordSentRoutes(), s.findRoutes(), s.messageRoutes(), s.putRoutes(), s.userRoutes(),
 		s.campaignRoutes(), s.deadLetterRoutes(), s.deadAlertRoutes(), s.accountRoutes(), s.accountUsageRoutes(), s.accountKeyRoutes(),
 		s.sessionRoutes(), s.tierRoutes(), s.policyRoutes(), s.policyVersionRoutes(), s.refitRoutes(), s.userSettingsRoutes(),
-		s.settingsRoutes(), s.deviceRoutes(), s.userDataRoutes(), s.eventLimitRoutes(), s.paceRoutes(), s.channelRoutes(), s.eventsRoutes(),
+		s.settingsRoutes(), s.deviceRoutes(), s.userDataRoutes(), s.eventLimitRoutes(), s.paceRoutes(), s.sendingRoutes(), s.channelRoutes(), s.eventsRoutes(),
 		s.callbackRoutes(), s.deadEventRoutes(), s.statsRoutes(), s.overviewRoutes(), s.auditRoutes(),
 	)
 }

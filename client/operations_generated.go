@@ -99,6 +99,9 @@ type ( //nolint:comments // package message says what each is
 	ResolvedWindow     = message.ResolvedWindow
 	RuleUsage          = message.RuleUsage
 	SecretRotation     = message.SecretRotation
+	Sending            = message.Sending
+	SendingChange      = message.SendingChange
+	SendingStopDraft   = message.SendingStopDraft
 	Session            = message.Session
 	SessionEnd         = message.SessionEnd
 	Sessions           = message.Sessions
@@ -1110,6 +1113,37 @@ func (c *Client) RollbackPolicy(ctx context.Context, policy string, body PolicyR
 // Requires the scope admin.
 func (c *Client) ListPolicyVersions(ctx context.Context, policy string) (PolicyVersions, error) {
 	return value[PolicyVersions](ctx, c, call{doing: "list the versions of a policy", method: "GET", path: "/v1/policies/{policy}/versions", segments: []string{policy}})
+}
+
+// Sending: get whether all sending is stopped.
+//
+// With who stopped it, since when and why.
+//
+// Requires the scope admin.
+func (c *Client) Sending(ctx context.Context) (Sending, error) {
+	return value[Sending](ctx, c, call{doing: "get whether all sending is stopped", method: "GET", path: "/v1/sending"})
+}
+
+// StartSending: start all sending again.
+//
+// Workers follow within 2 seconds. Messages that have become late are judged like all late
+// messages: the rules hold, and their order is kept.
+//
+// Requires the scope admin.
+func (c *Client) StartSending(ctx context.Context) (SendingChange, error) {
+	return value[SendingChange](ctx, c, call{doing: "start all sending again", method: "POST", path: "/v1/sending/start"})
+}
+
+// StopSending: stop all sending.
+//
+// No worker begins another delivery 2 seconds after the answer, until startSending. Calls to
+// providers that have begun end as always. Messages are still accepted, refused and judged as
+// always. Due ones wait without an attempt, and end at their expiry. Alerts, reports and events
+// are sent on.
+//
+// Requires the scope admin.
+func (c *Client) StopSending(ctx context.Context, body SendingStopDraft) (SendingChange, error) {
+	return value[SendingChange](ctx, c, call{doing: "stop all sending", method: "POST", path: "/v1/sending/stop", body: body})
 }
 
 // ListSessions: list the sessions of the dashboard.

@@ -82,7 +82,7 @@ func TestWithoutTheAuditLogNothingIsChanged(t *testing.T) {
 			changes++
 		}
 	}
-	require.Equal(t, 16, changes)
+	require.Equal(t, 17, changes)
 	require.Equal(t, http.StatusServiceUnavailable, b.plan(submit, messages).status)
 	require.Equal(t, http.StatusServiceUnavailable, b.post("/policy/refit", "name", "default", "then", "cancel", "confirmed", "yes").status)
 	for target, fields := range map[string][]string{

@@ -166,3 +166,29 @@ func TestChannels(t *testing.T) {
 	b.passes(3 * time.Second)
 	require.NotContains(t, b.shows("/workers").plain(), "<b>401</b>")
 }
+
+// While all sending is stopped, every page says so: to operators with who and why, and a way to
+// start.
+func TestAllSendingIsStoppedOnTheDashboard(t *testing.T) {
+	t.Parallel()
+	b := locked(t).operator()
+	require.Contains(t, b.shows("/").plain(), "Stop all sending")
+	b.logs("stop sending; refused", func() {
+		require.Contains(t, b.refused(b.post("/sending", "do", "stop", "reason", "")), "use 1 to 500 bytes")
+	})
+	b.logs("stop sending; reason <b>wrong</b> text; done", func() {
+		require.Equal(t, "All sending is stopped. Workers follow within two seconds.", b.done(b.post("/sending", "do", "stop", "reason", "<b>wrong</b> text")))
+	})
+	require.Equal(t, "All sending was stopped already, and keeps the first reason.", b.done(b.post("/sending", "do", "stop", "reason", "another")))
+	for _, path := range []string{"/", "/workers", "/users", "/plan"} {
+		shown := b.shows(path)
+		require.Regexp(t, `All sending is stopped since .* by account \S+: <b>wrong</b> text`, shown.plain(), path)
+		require.Equal(t, "start", shown.fields("/sending").Get("do"), path)
+	}
+	b.logs("start sending; done", func() {
+		_, got := b.confirmed("/sending", "do", "start")
+		require.Equal(t, "Sending goes on. Workers follow within two seconds.", b.done(got))
+	})
+	require.Equal(t, "Sending was not stopped.", b.done(b.post("/sending", "do", "start", "confirmed", "yes")))
+	require.NotContains(t, b.shows("/workers").plain(), "All sending is stopped")
+}

@@ -79,6 +79,8 @@ type liveState struct {
 	At     int64             `json:"at"`     // Unix ms, by the store's clock
 	Values map[string]string `json:"values"` // texts by the name of their place
 	Alarms map[string]bool   `json:"alarms"` // which of them are bad news
+	// Stopped says whether all sending is stopped. A page that was made before is loaded again.
+	Stopped bool `json:"stopped"`
 	// Series are counts of each of the last 60 minutes, by name.
 	Since  int64              `json:"since"` // Unix s
 	Series map[string][]int64 `json:"series"`
@@ -121,7 +123,7 @@ func counted(now, at time.Time) string {
 func liveStateOf(o *overview.Overview) liveState {
 	s := liveState{
 		At: o.At.UnixMilli(), Values: make(map[string]string), Alarms: make(map[string]bool), Series: make(map[string][]int64),
-		Minutes: o.Forecast.Minutes, Hours: o.Forecast.Hours,
+		Minutes: o.Forecast.Minutes, Hours: o.Forecast.Hours, Stopped: o.Sending != nil,
 	}
 	if !o.Forecast.At.IsZero() {
 		s.MinutesFrom = o.Forecast.At.Truncate(time.Minute).Unix()

@@ -32,6 +32,7 @@ type page struct {
 	Menu    []menuGroup
 	Trail   []navLink // the way to the page, without itself
 	Sought  string    // in the field for the search
+	Stopped *stopped  // nil unless all sending is stopped
 }
 
 // page returns the common data of a page.
@@ -39,6 +40,7 @@ func (d *Dashboard) page(r *http.Request, title string) page {
 	p := page{Title: title, Path: r.URL.Path, Who: callerOf(r.Context()), Now: d.o.Now().UTC(), Version: d.o.Version}
 	if p.Who.Known() || p.Who.keyless {
 		p.Menu, p.Trail = menuOf(p.Who, r.URL.Path)
+		p.Stopped = d.sendingStop(r.Context(), p.Who)
 	}
 	return p
 }

@@ -80,6 +80,7 @@ func (d *Dashboard) table() []route {
 		{method: http.MethodGet, path: "/alerts", handle: d.listAlerts},
 		{method: http.MethodPost, path: "/alerts", handle: d.changeAlerts, scope: admin},
 
+		{method: http.MethodPost, path: "/sending", handle: d.changeSending, scope: admin},
 		{method: http.MethodGet, path: "/workers", handle: d.showWorkers, scope: admin},
 		{method: http.MethodPost, path: "/workers/pace", handle: d.changePace, scope: admin},
 		{method: http.MethodPost, path: "/workers/channel", handle: d.resumeChannel, scope: admin},

@@ -100,6 +100,7 @@ func requests() []asked {
 		{route: "GET /alerts", statuses: admins(ok)},
 		{route: "POST /alerts", form: form("do", "retry", "alert", "none"), statuses: admins(invalid)},
 
+		{route: "POST /sending", form: form("do", "stop", "reason", " "), statuses: admins(invalid)},
 		{route: "GET /workers", statuses: admins(ok)},
 		{route: "POST /workers/pace", form: form("rate", "fast"), statuses: admins(invalid)},
 		{route: "POST /workers/channel", form: yes("channel", "none"), statuses: admins(ok)},

@@ -222,6 +222,9 @@ const operatorLines = `
 	sendlimit-worker pace set --rate 100/second
 	sendlimit-worker pace show
 	sendlimit-worker pace clear
+	sendlimit-worker sending stop --reason maintenance
+	sendlimit-worker sending status
+	sendlimit-worker sending start
 	sendlimit-worker channel list
 	sendlimit-worker dead-letters list
 	sendlimit-worker dead-letters retry --all

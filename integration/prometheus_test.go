@@ -154,6 +154,11 @@ func TestAlertsFireForReal(t *testing.T) {
 	}
 
 	prometheus.fires(t, "HeldBack")
+	stopped := p.workerCommand(t, environ, "sending", "stop", "--reason", "a test")
+	require.Zero(t, stopped.status, stopped.stderr)
+	prometheus.fires(t, "SendingStopped")
+	started := p.workerCommand(t, environ, "sending", "start")
+	require.Zero(t, started.status, started.stderr)
 	require.NoError(t, held.command.Process.Kill())
 	require.NoError(t, store.Client().HSet(t.Context(), meta, "address", address).Err())
 	stepped.Step(t, -20*time.Second)

@@ -329,7 +329,7 @@ func (w *realWorld) happen(e worldtest.Event) {
 			}
 		}
 		w.ask(e, o)
-	case worldtest.CancelCampaign, worldtest.ReopenCampaign, worldtest.MoveCampaign, worldtest.PauseCampaign, worldtest.ResumeCampaign, worldtest.ApplyPolicy,
+	case worldtest.CancelCampaign, worldtest.ReopenCampaign, worldtest.MoveCampaign, worldtest.PauseCampaign, worldtest.ResumeCampaign, worldtest.StopSending, worldtest.ApplyPolicy,
 		worldtest.Rollback, worldtest.SetPolicyOf, worldtest.Block, worldtest.OptOut, worldtest.OptOutOfAll, worldtest.Disturb, worldtest.Refit, worldtest.Erase,
 		worldtest.RetryDead, worldtest.AddDevices, worldtest.RemoveDevices, worldtest.MovePhone:
 		w.operate(e)

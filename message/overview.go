@@ -10,6 +10,7 @@ type Overview struct {
 	DeadLetters  int            `json:"dead_letters" doc:"Messages that were given up."`
 	FailedAlerts int            `json:"failed_alerts" doc:"Alerts and reports that were given up."`
 	Queue        map[string]int `json:"queue" doc:"How many tasks the queue has in each state."`
+	Sending      Sending        `json:"sending" doc:"Whether an operator has stopped all sending."`
 	Workers      []Worker       `json:"workers" doc:"The workers, by host and process."`
 	Unread       string         `json:"unread,omitempty" doc:"Why a part could not be read: that part is out of date. Absent if everything was read."`
 }

@@ -61,6 +61,8 @@ func repeatables() map[string]string {
 		"retryDeadAlert":   "an alert that was retried is no dead one",
 		"retryDeadLetters": "a message that was retried is no dead letter",
 		"resumeChannel":    "it runs already",
+		"stopSending":      "it is stopped already",
+		"startSending":     "it runs already",
 		"addDevice":        "the same device is registered once",
 		"pauseCampaign":    "it is paused already",
 		"resumeCampaign":   "a message that was resumed waits no longer",

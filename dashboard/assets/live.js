@@ -6,6 +6,7 @@
   const pause = document.getElementById("pause");
   const status = document.getElementById("state");
   let paused = false, source = null, latest = JSON.parse(data.textContent);
+  const stopped = latest.stopped;
   const past = JSON.parse(document.getElementById("past-data").textContent);
 
   const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -121,6 +122,10 @@
     source = new EventSource(sendlimit.base + "/live");
     source.addEventListener("overview", (event) => {
       latest = JSON.parse(event.data);
+      if (latest.stopped !== stopped) { // for the banner
+        location.reload();
+        return;
+      }
       show();
       // The time is no news for a reader of the screen.
       status.setAttribute("aria-live", "off");

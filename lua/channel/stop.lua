@@ -1,8 +1,8 @@
--- channel/stop.lua: stops a channel, unless it is stopped already.
+-- channel/stop.lua: stops a channel, or all sending, unless it is stopped already.
 --
 -- KEYS[1]  states of the channels (HASH, see keyspace.Stopped)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
--- ARGV[2]  channel
+-- ARGV[2]  channel; "" for all sending
 -- ARGV[3]  reason, in the form of package channels
 --
 -- Returns  {1, now} stopped by this call; {0, since when} it was stopped before.

@@ -82,6 +82,44 @@ func TestAStoppedChannelIsProbedAndResumed(t *testing.T) {
 	require.ErrorAs(t, err, &wrong)
 }
 
+// A stop of all sending is none of a channel. The first one stays, until sending is started.
+func TestAllSendingIsStoppedOnce(t *testing.T) {
+	t.Parallel()
+	server, client := redistest.Embedded(t)
+	at := time.Date(2051, time.July, 12, 11, 11, 11, 0, time.UTC)
+	server.SetTime(at)
+	s := channels.NewStore(client, keyspace.KeysUnder(""))
+	for _, reason := range []string{"", " ", strings.Repeat("x", channels.MaxSendingReason+1), "two\nlines", "\xff"} {
+		_, _, err := s.StopSending(t.Context(), channels.SendingStop{Reason: reason})
+		var wrong *fault.InvalidError
+		require.ErrorAs(t, err, &wrong)
+		require.Equal(t, "reason", wrong.Field)
+	}
+	stop, err := s.Sending(t.Context())
+	require.NoError(t, err)
+	require.Nil(t, stop)
+	first := channels.SendingStop{Reason: strings.Repeat("x", channels.MaxSendingReason), By: "ops", Since: at}
+	for _, tried := range []channels.SendingStop{{Reason: " " + first.Reason, By: "ops"}, {Reason: "another"}} {
+		now, stopped, err := s.StopSending(t.Context(), tried)
+		require.NoError(t, err)
+		require.Equal(t, tried.By == "ops", stopped)
+		require.Equal(t, first, now)
+		server.SetTime(at.Add(time.Minute))
+	}
+	all, err := s.Load(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, all)
+	require.NoError(t, client.HSet(t.Context(), "sl:stopped", " stopped", "?").Err())
+	stop, err = s.Sending(t.Context())
+	require.NoError(t, err)
+	require.NotNil(t, stop, "as a newer program wrote it")
+	for _, was := range []bool{true, false} {
+		started, err := s.StartSending(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, was, started)
+	}
+}
+
 // A stop that can't be read, as a newer program wrote it, is a stop.
 func TestAnUnreadableStopStops(t *testing.T) {
 	t.Parallel()

@@ -1,4 +1,4 @@
-// Package channels has the state of a worker's channels: whether one
+// Package channels has the state of a worker's channels: whether all sending or one
 // is stopped, how many devices its provider calls gone, and which devices are paused.
 //
 // # Two kinds of channels
@@ -34,6 +34,20 @@
 // has changed.
 //
 // Store keeps the states in one small hash, which workers read about once a second.
+//
+// # All sending
+//
+// An operator stops all sending by a field of the same hash. It is no stop of every channel: no
+// probe and no success ends it, it applies to every identity, and messages for users without
+// devices wait too. Probes without a message go on, so that the channels are ready when sending
+// goes on.
+//
+// A worker checks the stop before the claim and right before each call, by what it has read in the
+// last 1.5 seconds: otherwise, as after a stand-still of the process, it looks first. So no call
+// begins 2 seconds after a stop. If the store does not answer, the last known state holds: a
+// cluster whose master with this hash is away goes on. A message waits in the queue for ten minutes
+// or until it expires, and a claimed one is given back unsent. Unlike a stopped channel, it need
+// not come back sooner: each worker wakes it when sending goes on, and each that starts.
 //
 // # The brake
 //

@@ -27,6 +27,9 @@ const (
 	refusedProbes = 5 * probeEvery
 	// waveEvery is how often a Wave is logged and stored.
 	waveEvery = time.Minute
+	// wakeLooks is how many looks in a row wake tasks after a stop: another worker may have sent one
+	// back to the queue just before it saw the end.
+	wakeLooks = 2
 )
 
 // Set has the channels of a worker. It follows and changes their states in the store.
@@ -38,7 +41,8 @@ type Set struct {
 	timeout  time.Duration // of a probe
 	metrics  *metrics.Metrics
 	logger   *slog.Logger
-	resumed  atomic.Bool // a channel was resumed, and the tasks that wait for it are not woken yet
+	sending  *job.Latest[*SendingStop] // nil while sending is not stopped
+	wakes    atomic.Int32              // how many looks are to wake the tasks that wait for a stop which has ended
 }
 
 // NewSet returns the channels of setups in a store. A probe takes at most timeout. The error is an *InvalidError.
@@ -51,6 +55,7 @@ func NewSet(
 	}
 	s := &Set{
 		store: NewStore(client, keys), devices: devices.New(client, keys, devices.Options{}), clock: c, timeout: timeout, metrics: m, logger: logger,
+		sending: job.NewLatest[*SendingStop](sendingHolds, c.Local),
 	}
 	for _, setup := range setups {
 		setup.Ramp = cmp.Or(setup.Ramp, DefaultRamp)
@@ -67,7 +72,7 @@ func NewSet(
 func (s *Set) All() []*Channel { return s.channels }
 
 // Follow loads the states now, and then in every look until the returned function is called.
-// It also probes stopped channels. When a channel is resumed it calls wake. It returns an
+// It also probes stopped channels. When a channel is resumed, or sending goes on, it calls wake. It returns an
 // error if the first load fails.
 func (s *Set) Follow(ctx context.Context, looks *job.Looks, wake func(context.Context) error) (stop func(), err error) {
 	if err := s.look(ctx); err != nil {
@@ -77,9 +82,10 @@ func (s *Set) Follow(ctx context.Context, looks *job.Looks, wake func(context.Co
 		if err != nil && ctx.Err() == nil {
 			s.logger.DebugContext(ctx, "could not look at the channels", "error", err)
 		}
-		if s.resumed.Swap(false) {
-			if err := wake(ctx); err != nil {
-				s.resumed.Store(true)
+		if s.wakes.Load() > 0 {
+			if err := wake(ctx); err == nil {
+				s.wakes.Add(-1)
+			} else {
 				s.logger.DebugContext(ctx, "could not wake the tasks that wait for a channel: trying again", "error", err)
 			}
 		}
@@ -99,10 +105,12 @@ func (s *Set) ask(ctx context.Context, client redis.Cmdable) func(context.Contex
 	for i, c := range s.channels {
 		before[i] = c.seen()
 	}
+	began := s.clock.Local()
 	load := s.store.ask(ctx, client)
 	return func(ctx context.Context, _ time.Time) error {
-		states, err := load()
+		states, sending, err := load()
 		if err == nil {
+			s.learnSending(ctx, sending, began)
 			s.learn(ctx, states, before)
 		}
 		return err
@@ -121,7 +129,7 @@ func (s *Set) learn(ctx context.Context, states []State, before []int) {
 		is := c.State()
 		s.metrics.ChannelStopped(c.Name, stoppedFor(was), stoppedFor(is))
 		if was.Stopped && !is.Stopped {
-			s.resumed.Store(true)
+			s.wakes.Store(wakeLooks)
 			s.logger.InfoContext(ctx, "a channel is resumed", "channel", c.Name, "stopped_since", was.Since)
 		} else if is.Stopped && !was.Stopped {
 			s.logger.WarnContext(ctx, "a channel is stopped", "channel", c.Name, "reason", is.Reason, "since", is.Since)

@@ -73,7 +73,7 @@ func (s State) Accepted(identity string) (at time.Time, ok bool) {
 // zero for never.
 func (s State) DeliveredAt() time.Time { return s.accepted }
 
-// The ends of the fields of a channel.
+// The ends of the fields of a channel. fieldStopped alone is the stop of all sending.
 const (
 	fieldStopped  = " stopped"  // "<since, Unix ms> <Stop as JSON>"
 	fieldProbe    = " probe"    // earliest time of the next probe, Unix ms
@@ -81,12 +81,15 @@ const (
 	fieldWave     = " wave"     // a Wave as JSON
 )
 
-// decodeStates reads the fields of all channels. It skips paused campaigns and unreadable values. A
-// channel with an unreadable stop is stopped.
+// decodeStates reads the fields of all channels. It skips paused campaigns, the stop of all
+// sending, and unreadable values. A channel with an unreadable stop is stopped.
 func decodeStates(fields map[string]string) []State {
 	known := map[string]State{}
 	for field, value := range fields {
 		name, what, _ := strings.Cut(field, " ")
+		if name == "" {
+			continue
+		}
 		s := known[name]
 		s.Name = name
 		switch " " + what {

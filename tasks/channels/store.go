@@ -17,9 +17,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Store keeps the states of the channels. Its methods return an *UnavailableError if Redis
-// does not answer, and an *InvalidError for a name that no channel has. It is safe for
-// concurrent use.
+// Store keeps the states of the channels, and the stop of all sending. Its methods return an
+// *UnavailableError if Redis does not answer, and an *InvalidError for a name that no channel has.
+// It is safe for concurrent use.
 type Store struct {
 	client redis.Cmdable
 	keys   keyspace.Keys
@@ -32,17 +32,24 @@ func NewStore(client redis.Cmdable, keys keyspace.Keys) *Store {
 }
 
 // Load returns the state of each channel that has one, by name.
-func (s *Store) Load(ctx context.Context) ([]State, error) { return s.ask(ctx, s.client)() }
+func (s *Store) Load(ctx context.Context) ([]State, error) {
+	states, _, err := s.ask(ctx, s.client)()
+	return states, err
+}
 
-// ask makes the reads of Load in a client or a pipeline, and returns the function that loads the replies.
-func (s *Store) ask(ctx context.Context, client redis.Cmdable) (load func() ([]State, error)) {
+// ask makes the reads of Load and Sending in a client or a pipeline, and returns the function that loads
+// the replies.
+func (s *Store) ask(ctx context.Context, client redis.Cmdable) (load func() ([]State, *SendingStop, error)) {
 	reply := client.HGetAll(ctx, s.keys.Stopped())
-	return func() ([]State, error) {
+	return func() (states []State, sending *SendingStop, err error) {
 		fields, err := reply.Result()
 		if err != nil {
-			return nil, store.Explain(err, "looking at the channels")
+			return nil, nil, store.Explain(err, "looking at the channels")
 		}
-		return decodeStates(fields), nil
+		if value, stopped := fields[fieldStopped]; stopped {
+			sending = decodeSending(value)
+		}
+		return decodeStates(fields), sending, nil
 	}
 }
 

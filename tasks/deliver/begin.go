@@ -6,11 +6,11 @@ import (
 )
 
 // begin begins the call to a recipient once both paces allow it: that of all messages and that of
-// its channel. It sets sent, and returns when the call began. Otherwise it returns how long
-// the recipient is put back; late is set if the message has to be judged again.
+// its channel, unless sending is stopped. It sets sent, and returns when the call began. Otherwise
+// it returns how long the recipient is put back; late is set if the message has to be judged again.
 //
-// It checks both permits right before the call: one may have become too old during a wait for the
-// slot, the pace or the store.
+// It checks the stop and both permits right before the call: a wait for the slot, the pace or the
+// store may have taken long.
 func (a *attempt) begin(ctx context.Context, to *answer) (began time.Time, wait time.Duration) {
 	h, l := a.h, to.channel
 	var err error
@@ -43,6 +43,11 @@ func (a *attempt) begin(ctx context.Context, to *answer) (began time.Time, wait 
 				l.Pacer.giveBack(ctx, ofChannel)
 				return time.Time{}, backSoonest
 			}
+		}
+		// The last step, which may take as long as a look at the store.
+		if _, to.late = h.Channels.SendingStopped(ctx); to.late {
+			l.Pacer.giveBack(ctx, ofChannel)
+			return time.Time{}, backSoonest
 		}
 		if began, to.sent = a.spend(ofChannel); to.sent {
 			to.permit = ofChannel

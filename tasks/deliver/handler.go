@@ -206,10 +206,15 @@ func (h *Handler) unsent(d messages.Delivery) (sendlimit.Timer, messages.Settlem
 	}
 }
 
-// pass waits for a permit of the target. If it returns an error, it gives back the caller's delivery
-// slot. The error is a *pacedError if the wait would be long.
+// pass waits for a permit of the target, which nobody gets while sending is stopped. If it returns
+// an error, it gives back the caller's delivery slot. The error is a *pacedError if the wait would
+// be long.
 func (h *Handler) pass(ctx context.Context, o sendlimit.Origin) (permit, error) {
-	if wait, stopped := h.stoppedAll(); stopped {
+	wait, stopped := h.Channels.SendingStopped(ctx)
+	if !stopped {
+		wait, stopped = h.stoppedAll()
+	}
+	if stopped {
 		h.Slots.Leave(o)
 		return permit{}, &pacedError{after: wait, most: wait}
 	}

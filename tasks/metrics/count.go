@@ -151,6 +151,18 @@ func (m *Metrics) Learned(target string, rate float64) {
 	learned.WithLabelValues(target).Set(rate)
 }
 
+// SendingStopped sets whether an operator has stopped all sending.
+func (m *Metrics) SendingStopped(stopped bool) {
+	if m == nil {
+		return
+	}
+	value := 0.0
+	if stopped {
+		value = 1
+	}
+	m.gauges["sending_stopped"].WithLabelValues().Set(value)
+}
+
 // ChannelStopped sets why a channel is stopped, in place of the reason before; "" for a channel
 // that runs.
 func (m *Metrics) ChannelStopped(channel, before, reason string) {

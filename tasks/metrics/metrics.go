@@ -85,6 +85,7 @@ func table() []metric {
 			name: "channel_stopped", help: "1 while a channel is stopped and its messages wait, by reason; there is no series while it runs.",
 			labels: []string{"channel", "reason"},
 		},
+		{name: "sending_stopped", help: "1 in workers while an operator has stopped all sending, and messages wait; otherwise 0."},
 		{name: "channel_pauses_total", help: "Times that the provider of a channel asked to wait, by what waits.", labels: []string{"channel", "pause"}},
 	}
 }

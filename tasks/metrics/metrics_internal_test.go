@@ -99,6 +99,7 @@ func TestNoMetricsCountNothing(t *testing.T) {
 		m.Unreadable(0)
 		m.HandedOver(1)
 		m.Relayed(1)
+		m.SendingStopped(true)
 		m.EventsPosted(1)
 		m.CallbackFailed("")
 		m.EventsDead(1)
@@ -155,5 +156,5 @@ func TestEveryMethodHasItsMetric(t *testing.T) {
 	for _, d := range table() {
 		require.True(t, counted["sendlimit_"+d.name], d.name)
 	}
-	require.Len(t, families, 32)
+	require.Len(t, families, 33)
 }

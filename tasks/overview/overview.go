@@ -6,6 +6,7 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/activity"
 	"github.com/sendlimit/sendlimiter/records/forecast"
+	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
@@ -29,6 +30,8 @@ type Overview struct {
 	FailedAlerts int // alerts and reports that were given up
 	Queue        map[string]int
 	Memory       []message.StoreMemory
+
+	Sending *channels.SendingStop // nil unless an operator has stopped all sending
 
 	Workers  []queue.ServerInfo
 	Pace     Pace // of all messages

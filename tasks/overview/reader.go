@@ -96,6 +96,7 @@ func (r *Reader) Read(ctx context.Context, now time.Time) (*Overview, error) {
 	if err := r.readMinutes(ctx, &next); err != nil {
 		return nil, err
 	}
+	set(&next.Sending, &next.Failed)(r.Sending(ctx))
 	if r.dues.due(now, forecasts) {
 		latest, ok, err := r.forecast.Look(ctx, next.At)
 		if next.Failed = errors.Join(next.Failed, err); ok {
@@ -110,6 +111,11 @@ func (r *Reader) Read(ctx context.Context, now time.Time) (*Overview, error) {
 	}
 	r.last, r.lastAt = &next, now
 	return r.last, nil
+}
+
+// Sending returns the stop of all sending as it is now; nil for none.
+func (r *Reader) Sending(ctx context.Context) (*channels.SendingStop, error) {
+	return r.channels.Sending(ctx)
 }
 
 // minutesShown is how many minutes an overview has.

@@ -191,6 +191,9 @@ func (d *drawer) operators() {
 			d.add(Event{At: d.Length/2 + d.upTo(d.Length/2), Do: Erase, User: d.user()})
 		}
 		d.add(Event{At: d.Length - d.upTo(d.Length/3), Do: RetryDead})
+		if d.oneIn(2) {
+			d.add(Event{At: d.upTo(d.Length), Do: StopSending, Lasts: d.Unit + d.upTo(5*d.Unit)})
+		}
 	}
 	if d.Has(MovingPhones) {
 		for range 6 + d.random.IntN(10) {

@@ -31,7 +31,7 @@ func (w *world) happen(e Event) {
 		w.change(e)
 	case Put:
 		w.put(e)
-	case CancelCampaign, ReopenCampaign, MoveCampaign, PauseCampaign, ResumeCampaign, ApplyPolicy, Rollback, SetPolicyOf, Block, OptOut, OptOutOfAll, Disturb, Quieten,
+	case CancelCampaign, ReopenCampaign, MoveCampaign, PauseCampaign, ResumeCampaign, StopSending, ApplyPolicy, Rollback, SetPolicyOf, Block, OptOut, OptOutOfAll, Disturb, Quieten,
 		Refit, Erase, RetryDead, AddDevices, RemoveDevices, MovePhone:
 		w.operate(e)
 	default:

@@ -27,6 +27,17 @@ func (s *Story) Operate(tb testing.TB, e Event, do func(Event) (clear bool, err 
 		}
 		changing.Wait()
 		return
+	case StopSending:
+		_, _ = do(e)
+		silent := Away{What: StopSending, From: time.Now()}
+		time.Sleep(e.Lasts)
+		silent.Until, e.Lasts = time.Now(), 0
+		_, _ = do(e)
+		s.noteAway(e.Do, "", began)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.silences = append(s.silences, silent)
+		return
 	case MovePhone:
 		if err := s.changeDevice(e, do); !isFull(err) {
 			s.registered(Registration{User: e.User, Phone: e.Name, Began: began, Ended: time.Now(), Err: err})

@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/campaign"
+	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -33,6 +34,8 @@ func (o Operator) Do(ctx context.Context, e Event) error {
 	switch e.Do {
 	case CancelCampaign, ReopenCampaign, MoveCampaign, PauseCampaign, ResumeCampaign:
 		return o.campaign(ctx, e)
+	case StopSending:
+		return o.changeSending(ctx, e)
 	case ApplyPolicy, Rollback:
 		return o.changePolicy(ctx, e)
 	case AddDevices, RemoveDevices, MovePhone:
@@ -117,6 +120,17 @@ func (o Operator) campaign(ctx context.Context, e Event) error {
 	}
 	if _, empty := errors.AsType[*fault.NoSuchError](err); empty {
 		return nil
+	}
+	return err
+}
+
+func (o Operator) changeSending(ctx context.Context, e Event) error {
+	states := channels.NewStore(o.Client, o.Backend.Keys)
+	var err error
+	if e.Lasts > 0 {
+		_, _, err = states.StopSending(ctx, channels.SendingStop{Reason: "a world", By: "its operator"})
+	} else {
+		_, err = states.StartSending(ctx)
 	}
 	return err
 }

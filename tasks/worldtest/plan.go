@@ -233,6 +233,7 @@ const (
 	MoveCampaign   Action = "move campaign"
 	PauseCampaign  Action = "pause campaign"
 	ResumeCampaign Action = "resume campaign"
+	StopSending    Action = "stop all sending" // for a while; without Lasts, start it again
 
 	ApplyPolicy Action = "apply policy"
 	Rollback    Action = "roll the policy back"

@@ -38,6 +38,7 @@ type Story struct {
 	phones     []Registration
 	failed     int // calls for devices without an answer: they may be done or not
 	spans      []Away
+	silences   []Away // from the answer to a stop of all sending until the request to start it again
 }
 
 // Answer is a request and its answer.

@@ -58,6 +58,7 @@ func Judge(tb testing.TB, s *Story) []string {
 	v.judgeEnded()
 	v.judgeReserved()
 	v.judgePace()
+	v.judgeSilences()
 	for _, k := range v.sorted() {
 		v.judgeEnd(k)
 		v.judgeArrivals(k)
@@ -219,9 +220,9 @@ func (v *verdict) judgeExpiry(k *known) {
 	if v.Real != nil {
 		within = v.Real.Told
 	}
-	waits := v.Plan.Has(LongRetries) || v.Plan.Has(LongPauses) // for a channel: that is no excuse
+	waits := v.Plan.Has(LongRetries) || v.Plan.Has(LongPauses) // for a channel: that is no excuse, nor is a stop of all sending
 	knownOf := slices.ContainsFunc(v.spans, func(a Away) bool {
-		return !(waits && a.What == Channel) && v.isFelt(a, expires, s.EndedAt)
+		return !(waits && a.What == Channel) && a.What != StopSending && v.isFelt(a, expires, s.EndedAt)
 	})
 	if s.EndedAt.After(expires.Add(within)) && !knownOf && !v.refused(k.user) {
 		v.fault("expiry: %s expired at %s, and was only dropped at %s: %+v", k, expires, s.EndedAt, s)

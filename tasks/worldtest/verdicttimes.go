@@ -176,6 +176,17 @@ func (v *verdict) channelAway() bool {
 	})
 }
 
+// judgeSilences requires that no call begins 2 seconds after all sending was stopped.
+func (v *verdict) judgeSilences() {
+	for _, silent := range v.silences {
+		for _, a := range v.Arrivals {
+			if a.At.After(silent.From.Add(2*time.Second)) && a.At.Before(silent.Until) && !v.slowAt(a.At) {
+				v.fault("silence: %s/%s arrived at %s, and all sending was stopped from %s to %s", a.User, a.ID, a.At, silent.From, silent.Until)
+			}
+		}
+	}
+}
+
 // judgePace requires that no more pushes begin in an interval than the pace of all of them allows.
 func (v *verdict) judgePace() {
 	if v.Plan.Pace == "" || v.Plan.Has(Clock) { // permits are given by the store's clock

@@ -1199,6 +1199,66 @@ class Operations(Caller):
         answer: api.PolicyVersions = self._value(request, cancel)
         return answer
 
+    def get_sending(
+        self,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.Sending:
+        """Get whether all sending is stopped.
+
+        With who stopped it, since when and why.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "GET",
+            "/v1/sending",
+        )
+        answer: api.Sending = self._value(request, cancel)
+        return answer
+
+    def start_sending(
+        self,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.SendingChange:
+        """Start all sending again.
+
+        Workers follow within 2 seconds. Messages that have become late are judged like all
+        late messages: the rules hold, and their order is kept.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "POST",
+            "/v1/sending/start",
+        )
+        answer: api.SendingChange = self._value(request, cancel)
+        return answer
+
+    def stop_sending(
+        self,
+        body: api.SendingStopDraft,
+        *,
+        cancel: Cancel | None = None,
+    ) -> api.SendingChange:
+        """Stop all sending.
+
+        No worker begins another delivery 2 seconds after the answer, until startSending.
+        Calls to providers that have begun end as always. Messages are still accepted,
+        refused and judged as always. Due ones wait without an attempt, and end at their
+        expiry. Alerts, reports and events are sent on.
+
+        Requires the scope admin.
+        """
+        request = Request(
+            "POST",
+            "/v1/sending/stop",
+            body=body,
+        )
+        answer: api.SendingChange = self._value(request, cancel)
+        return answer
+
     def list_sessions(
         self,
         *,

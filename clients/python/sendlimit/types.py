@@ -1486,6 +1486,8 @@ class Overview(TypedDict):
     """The same by minute, the present one last."""
     queue: dict[str, int]
     """How many tasks the queue has in each state."""
+    sending: Sending
+    """Whether an operator has stopped all sending."""
     unread: NotRequired[str]
     """Why a part could not be read: that part is out of date. Absent if everything was read."""
     workers: list[Worker]
@@ -2076,6 +2078,42 @@ class SecretRotation(TypedDict):
     overlap: NotRequired[str | None]
     """How long the old secret signs too, such as 1h or 7d: by default 1d, at most 366d. 0 ends
     it at once.
+    """
+
+
+class Sending(TypedDict):
+    by: NotRequired[str]
+    """Who stopped it."""
+    reason: NotRequired[str]
+    """Why it is stopped, in the words of who stopped it."""
+    since: NotRequired[str]
+    """Since when it is stopped, by the store's clock."""
+    state: str
+    """running; or stopped by an operator, while accepted messages wait."""
+
+
+class SendingChange(TypedDict):
+    by: NotRequired[str]
+    """Who stopped it."""
+    outcome: str
+    """stopped, already_stopped, started or already_running. The already ones changed nothing:
+    an earlier stop keeps its reason.
+
+    accepted, replaced, cancelled, moved, changed, recorded, retried, purged, refused,
+    invalid, error.
+    """
+    reason: NotRequired[str]
+    """Why it is stopped, in the words of who stopped it."""
+    since: NotRequired[str]
+    """Since when it is stopped, by the store's clock."""
+    state: str
+    """running; or stopped by an operator, while accepted messages wait."""
+
+
+class SendingStopDraft(TypedDict):
+    reason: str
+    """Why: 1 to 500 bytes of UTF-8 without control characters. Operators see it on every page
+    of the dashboard, and in the audit log.
     """
 
 

@@ -676,6 +676,43 @@ export abstract class Operations extends Caller {
   }
 
   /**
+   * Get whether all sending is stopped.
+   *
+   * With who stopped it, since when and why.
+   *
+   * Requires the scope admin.
+   */
+  getSending(options: CallOptions = {}): Promise<api.Sending> {
+    return this.value({ method: "GET", path: `/v1/sending` }, options);
+  }
+
+  /**
+   * Start all sending again.
+   *
+   * Workers follow within 2 seconds. Messages that have become late are judged like all late
+   * messages: the rules hold, and their order is kept.
+   *
+   * Requires the scope admin.
+   */
+  startSending(options: CallOptions = {}): Promise<api.SendingChange> {
+    return this.value({ method: "POST", path: `/v1/sending/start` }, options);
+  }
+
+  /**
+   * Stop all sending.
+   *
+   * No worker begins another delivery 2 seconds after the answer, until startSending. Calls to
+   * providers that have begun end as always. Messages are still accepted, refused and judged as
+   * always. Due ones wait without an attempt, and end at their expiry. Alerts, reports and
+   * events are sent on.
+   *
+   * Requires the scope admin.
+   */
+  stopSending(body: api.SendingStopDraft, options: CallOptions = {}): Promise<api.SendingChange> {
+    return this.value({ method: "POST", path: `/v1/sending/stop`, body }, options);
+  }
+
+  /**
    * List the sessions of the dashboard.
    *
    * Requires the scope admin.

@@ -1769,6 +1769,8 @@ export interface components {
             queue: {
                 [key: string]: number;
             };
+            /** @description Whether an operator has stopped all sending. */
+            sending: components["schemas"]["Sending"];
             /** @description Why a part could not be read: that part is out of date. Absent if everything was read. */
             unread?: string;
             /** @description The workers, by host and process. */
@@ -2499,6 +2501,38 @@ export interface components {
         SecretRotation: {
             /** @description How long the old secret signs too, such as 1h or 7d: by default 1d, at most 366d. 0 ends it at once. */
             overlap?: string | null;
+        };
+        Sending: {
+            /** @description Who stopped it. */
+            by?: string;
+            /** @description Why it is stopped, in the words of who stopped it. */
+            reason?: string;
+            /**
+             * Format: date-time
+             * @description Since when it is stopped, by the store's clock.
+             */
+            since?: string;
+            /** @description running; or stopped by an operator, while accepted messages wait. */
+            state: string;
+        };
+        SendingChange: {
+            /** @description Who stopped it. */
+            by?: string;
+            /** @description stopped, already_stopped, started or already_running. The already ones changed nothing: an earlier stop keeps its reason. */
+            outcome: Open<"accepted" | "replaced" | "cancelled" | "moved" | "changed" | "recorded" | "retried" | "purged" | "refused" | "invalid" | "error">;
+            /** @description Why it is stopped, in the words of who stopped it. */
+            reason?: string;
+            /**
+             * Format: date-time
+             * @description Since when it is stopped, by the store's clock.
+             */
+            since?: string;
+            /** @description running; or stopped by an operator, while accepted messages wait. */
+            state: string;
+        };
+        SendingStopDraft: {
+            /** @description Why: 1 to 500 bytes of UTF-8 without control characters. Operators see it on every page of the dashboard, and in the audit log. */
+            reason: string;
         };
         Session: {
             /** @description The account that has logged in. */
@@ -3288,6 +3322,9 @@ export type RetryDeadEventsQuery = components['schemas']['RetryDeadEventsQuery']
 export type RetryDeadLettersQuery = components['schemas']['RetryDeadLettersQuery'];
 export type RuleUsage = components['schemas']['RuleUsage'];
 export type SecretRotation = components['schemas']['SecretRotation'];
+export type Sending = components['schemas']['Sending'];
+export type SendingChange = components['schemas']['SendingChange'];
+export type SendingStopDraft = components['schemas']['SendingStopDraft'];
 export type Session = components['schemas']['Session'];
 export type SessionEnd = components['schemas']['SessionEnd'];
 export type Sessions = components['schemas']['Sessions'];

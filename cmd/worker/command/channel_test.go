@@ -143,3 +143,20 @@ func TestSendTestNeedsADevice(t *testing.T) {
 	require.Contains(t, out, "webpush: permanent, misaddressed: the push was not sent")
 	require.NotContains(t, out, "canary")
 }
+
+func TestSendingStopAndStart(t *testing.T) {
+	t.Parallel()
+	m, _ := redistest.Embedded(t)
+	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	require.Equal(t, "sending is not stopped\n", prints(t, environ, "", "sending", "status"))
+	_, err := command(t, environ, "", "sending", "stop")
+	require.EqualError(t, err, "--reason is required: operators see it until sending is started")
+	_, err = command(t, environ, "", "sending", "stop", "--reason", strings.Repeat("x", 501))
+	require.ErrorContains(t, err, "use 1 to 500 bytes of UTF-8 without control characters")
+	const stopped = `all sending is stopped since .* UTC by ops: wrong text\n$`
+	require.Regexp(t, "^"+stopped, prints(t, environ, "", "sending", "stop", "--reason", "wrong text", "--by", "ops"))
+	require.Regexp(t, "^nothing changed: "+stopped, prints(t, environ, "", "sending", "stop", "--reason", "another", "--by", "eve"))
+	require.Regexp(t, `^{"state":"stopped","reason":"wrong text","by":"ops","since":".*"}\n$`, prints(t, environ, "", "sending", "status", "--json"))
+	require.Equal(t, "sending goes on: late messages go out as the rules allow\n", prints(t, environ, "", "sending", "start"))
+	require.Equal(t, "nothing changed: sending is not stopped\n", prints(t, environ, "", "sending", "start"))
+}

@@ -40,7 +40,7 @@ func newCommand(p cli.Program) *cobra.Command {
 	root.SetErr(p.Stderr)
 	serve.Setup(p, root)
 	root.AddCommand(serve.Command(p), check.Command(p), check.PreviewCommand(p), check.HealthCommand(p), groups.Stats(p))
-	root.AddCommand(policy.Command(p), channel.Command(p), groups.Pace(p), groups.EventLimit(p))
+	root.AddCommand(policy.Command(p), channel.Command(p), groups.Pace(p), groups.Sending(p), groups.EventLimit(p))
 	root.AddCommand(groups.User(p), deadletters.Command(p), groups.Audit(p))
 	root.AddCommand(groups.Account(p), groups.Tier(p))
 	return root

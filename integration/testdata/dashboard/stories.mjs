@@ -511,6 +511,32 @@ export const stories = {
     quiet(page);
   },
 
+  async "all sending is stopped and started, in sight of everybody"(browser) {
+    const page = await walk(browser, plan.keys.admin), other = await open(browser, plan.keys.admin), tenant = await open(browser, plan.keys.read);
+    await other.goto("/");
+    await page.goto("/");
+    await page.getByText("Stop all sending").first().click();
+    await page.getByLabel("Reason").fill("<b>wrong</b> text");
+    await page.getByRole("button", { name: "Stop all sending" }).click();
+    const banner = "by account " + plan.operator + ": <b>wrong</b> text";
+    await page.getByText(banner).waitFor();
+    await other.getByText(banner).waitFor(); // it was open before
+    await page.goto("/users");
+    await accessible(page, "a page while all sending is stopped");
+    await tenant.goto("/messages");
+    await tenant.getByText("All sending is stopped").waitFor();
+    assert.equal(await tenant.getByText("wrong").count(), 0, "an account does not see why");
+    assert.equal(await tenant.getByRole("button", { name: "Start sending" }).count(), 0);
+    await page.getByRole("button", { name: "Start sending" }).click();
+    await page.getByText("Start sending again?").waitFor();
+    await page.locator("form.card").getByRole("button", { name: "Start sending" }).click();
+    await page.getByText("Sending goes on. Workers").waitFor();
+    await other.getByText("All sending is stopped").waitFor({ state: "detached" });
+    quiet(page);
+    await other.context().close();
+    await tenant.context().close();
+  },
+
   // Of the pages that the README and the docs show.
   async "screenshots"(browser) {
     if (!plan.screenshots) return;

@@ -9,8 +9,8 @@ import (
 // latestWithin bounds a look of Latest.
 const latestWithin = 500 * time.Millisecond
 
-// Latest is the last known value of something that looks at the store follow. It is safe for concurrent
-// use.
+// Latest is the last known value of something that looks at the store follow. It is safe for
+// concurrent use.
 type Latest[T any] struct {
 	holds time.Duration
 	local func() time.Time
@@ -26,8 +26,8 @@ func NewLatest[T any](holds time.Duration, local func() time.Time) *Latest[T] {
 	return &Latest[T]{holds: holds, local: local, turn: make(chan struct{}, 1)}
 }
 
-// Learn sets the value that a look has read, which began at a time, unless a later look was first. It
-// returns the value before.
+// Learn sets the value that a look has read, which began at a time, unless a later look was first.
+// It returns the value before.
 func (l *Latest[T]) Learn(value T, began time.Time) (before T, newer bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -38,8 +38,9 @@ func (l *Latest[T]) Learn(value T, began time.Time) (before T, newer bool) {
 	return before, true
 }
 
-// Get returns the value. If it is too old, because the process stood still, it calls look first, which
-// has to call Learn. If that fails, it returns the last known value, and looks no sooner than otherwise.
+// Get returns the value. If it is too old, because the process stood still, it calls look first,
+// which has to call Learn. If that fails, it returns the last known value, and looks no sooner than
+// otherwise.
 func (l *Latest[T]) Get(ctx context.Context, look func(context.Context) error) T {
 	value, young := l.known()
 	if young {

@@ -12,8 +12,9 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/job"
 )
 
-// What is old is read anew, by one caller for all. If that fails, the last known value holds, and the next
-// try comes when it would be old again. A look that began before another does not replace its value.
+// What is old is read anew, by one caller for all. If that fails, the last known value holds, and
+// the next try comes when it would be old again. A look that began before another does not replace
+// its value.
 func TestTheLatestValueIsReadAnew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -68,6 +68,7 @@ const (
 	checkHandOver   = "hand_over"
 	checkQueue      = "queue"
 	checkZones      = "time_zones"
+	checkSending    = "sending"
 	checkChannel    = "channel_" // and the name of a channel with a problem
 )
 
@@ -140,15 +141,19 @@ func readinessOf(b *backend.Backend, prefix string, held *heldBack) func(context
 	}
 }
 
-// unwellChannels returns a warning for each channel that is stopped, or whose provider reports many
-// devices as gone. The others deliver.
+// unwellChannels returns a warning if all sending is stopped, and one for each channel that is
+// stopped, or whose provider reports many devices as gone. The others deliver.
 func unwellChannels(ctx context.Context, client redis.UniversalClient, prefix string) []check {
 	kept := channels.NewStore(client, keyspace.KeysUnder(prefix))
+	var unwell []check
+	if stop, err := kept.Sending(ctx); err == nil && stop != nil {
+		unwell = append(unwell, check{Check: checkSending, Status: checkWarning, Detail: fmt.Sprintf(
+			"stopped since %s by %s: %s; messages wait until sendlimit-worker sending start", stop.Since.Format(time.RFC3339), stop.By, stop.Reason)})
+	}
 	all, err := kept.Load(ctx)
 	if err != nil {
-		return nil // another check says so
+		return unwell // another check says so
 	}
-	var unwell []check
 	for _, s := range all {
 		if s.Wave != nil && time.Since(s.Wave.At) < channels.WaveLasts {
 			unwell = append(unwell, check{Check: checkChannel + s.Name, Status: checkWarning, Detail: fmt.Sprintf(
