@@ -49,7 +49,7 @@ func sides() []spec {
 		},
 		{
 			name: "bullmq", title: "BullMQ + rate-limiter-flexible", folder: "bullmq", kind: redisStore,
-			sources: []string{"main.js"}, cannot: onlyCalls,
+			sources: []string{"product.js"}, cannot: onlyCalls,
 		},
 		{
 			name: "river", title: "River + a table of sends", folder: "river", kind: postgres,
