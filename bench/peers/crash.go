@@ -31,11 +31,10 @@ type outage struct {
 // measureCrash kills the worker of a side while it delivers a herd, and the store while it delivers
 // another one, each after a tenth, and starts them again at once. It looks at what was delivered after
 // long enough for every side to take up what was under way.
-func (h *harness) measureCrash(ctx context.Context, s spec, r *sideResult, n int) (err error) {
+func (h *harness) measureCrash(ctx context.Context, s spec, r *sideResult, n int, wait time.Duration) (err error) {
 	const (
 		poll          = 5 * time.Millisecond
 		first, second = 40 * time.Second, 20 * time.Second
-		wait          = 100 * time.Second // asynq looks once a minute for leases that ended after 30 s
 	)
 	st, err := openStore(ctx, s.kind, true, h.cores)
 	if err != nil {
@@ -78,6 +77,9 @@ func (h *harness) measureCrash(ctx context.Context, s spec, r *sideResult, n int
 	}
 	storeKilled := time.Now()
 	if err := st.restart(ctx); err != nil {
+		return err
+	}
+	if err := h.cores.store(ctx, st.pid()); err != nil {
 		return err
 	}
 	if err := pause(ctx, wait); err != nil {

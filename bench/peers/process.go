@@ -143,13 +143,29 @@ func (p pins) side(command []string) []string {
 	return append([]string{"taskset", "-c", "1"}, command...)
 }
 
-// store moves a process with its threads to the store's processor.
+// store moves a process with its threads, and all processes below it, to the store's processor. Postgres
+// has some from its start on.
 func (p pins) store(ctx context.Context, pid int) error {
 	if !p.pinned {
 		return nil
 	}
-	if out, err := exec.CommandContext(ctx, "taskset", "-acp", "0", strconv.Itoa(pid)).CombinedOutput(); err != nil {
-		return fmt.Errorf("pin the store: %w: %s", err, out)
+	pin := func(pid int) error {
+		if out, err := exec.CommandContext(ctx, "taskset", "-acp", "0", strconv.Itoa(pid)).CombinedOutput(); err != nil {
+			return fmt.Errorf("pin the store: %w: %s", err, out)
+		}
+		return nil
+	}
+	if err := pin(pid); err != nil {
+		return err
+	}
+	all, err := processes()
+	if err != nil {
+		return err
+	}
+	for child := range all {
+		if child != pid && isBelow(all, child, pid) {
+			_ = pin(child) // it may have ended
+		}
 	}
 	return nil
 }

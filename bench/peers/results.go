@@ -81,21 +81,26 @@ type sizes struct {
 	LateRounds   int `json:"late_rounds"`
 	Pending      int `json:"pending"`
 	Crash        int `json:"crash"`
+	CrashWait    int `json:"crash_wait"` // seconds
 	Pairs        int `json:"pairs"`
 	RealLines    int `json:"real_lines"` // zero means all
 }
 
+// crashWait is for how many seconds after the last kill deliveries count. asynq takes up a task 30 s after
+// its lease of 30 s has ended, and looks for such once a minute.
+const crashWait = 130
+
 func fullSizes() sizes {
 	return sizes{
 		Submits: 20_000, SubmitRounds: 5, Herd: 30_000, HerdRounds: 3, Late: 2_000, PerSecond: 200, LateRounds: 2,
-		Pending: 100_000, Crash: 5_000, Pairs: 200,
+		Pending: 100_000, Crash: 5_000, CrashWait: crashWait, Pairs: 200,
 	}
 }
 
 func quickSizes() sizes {
 	return sizes{
 		Submits: 2_000, SubmitRounds: 1, Herd: 2_000, HerdRounds: 1, Late: 400, PerSecond: 200, LateRounds: 1,
-		Pending: 2_000, Crash: 1_000, Pairs: 50, RealLines: 5_000,
+		Pending: 2_000, Crash: 1_000, CrashWait: crashWait, Pairs: 50, RealLines: 5_000,
 	}
 }
 

@@ -168,7 +168,7 @@ func (h *harness) measureFailures(ctx context.Context, chosen []spec, r *results
 		all.Go(func() {
 			// The herds of two sides are not due at the same time.
 			if errs[2*i] = pause(ctx, time.Duration(i)*apart); errs[2*i] == nil {
-				errs[2*i] = h.measureCrash(ctx, s, &r.Sides[i], r.Sizes.Crash)
+				errs[2*i] = h.measureCrash(ctx, s, &r.Sides[i], r.Sizes.Crash, time.Duration(r.Sizes.CrashWait)*time.Second)
 			}
 		})
 		all.Go(func() { errs[2*i+1] = h.measureOutage(ctx, s, &r.Sides[i], r.Sizes.Pairs) })

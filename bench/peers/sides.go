@@ -27,8 +27,8 @@ type spec struct {
 
 func sides() []spec {
 	const (
-		onlyCalls = "its limiter counts calls, not send times: it refuses most of what is scheduled ahead at once, and accepts two messages for the same time that are submitted apart"
-		twoSteps  = "a crash between its script and Enqueue leaves a taken time without a message; after an outage late messages go out at once, against the rules"
+		onlyCalls = "its limiter counts calls, not send times: it refuses most of what is scheduled ahead at once, and accepts two messages for the same time that are submitted apart; asked by the worker instead, it would hold messages back and refuse none at submit"
+		twoSteps  = "a crash between its script and Enqueue leaves a taken time without a message, until its caller submits it again; after an outage late messages go out at once, against the rules"
 	)
 	return []spec{
 		{
@@ -49,7 +49,7 @@ func sides() []spec {
 		},
 		{
 			name: "bullmq", title: "BullMQ + rate-limiter-flexible", folder: "bullmq", kind: redisStore,
-			sources: []string{"main.js"}, cannot: onlyCalls,
+			sources: []string{"product.js"}, cannot: onlyCalls,
 		},
 		{
 			name: "river", title: "River + a table of sends", folder: "river", kind: postgres,

@@ -5,6 +5,8 @@ package main
 import (
 	"fmt"
 	"os"
+	"runtime/debug"
+	"strings"
 
 	"github.com/sendlimit/sendlimiter/bench/peers/side"
 )
@@ -20,4 +22,17 @@ func main() {
 		os.Exit(2)
 	}
 	os.Exit(side.Main(&queue{newLimiter: limit}))
+}
+
+// versions returns the modules that this side stands on.
+func versions() string {
+	build, _ := debug.ReadBuildInfo()
+	var all []string
+	for _, module := range build.Deps {
+		switch module.Path {
+		case "github.com/go-redis/redis_rate/v10", "github.com/hibiken/asynq", "github.com/redis/go-redis/v9":
+			all = append(all, strings.TrimPrefix(module.Path, "github.com/")+" "+module.Version)
+		}
+	}
+	return strings.Join(all, ", ")
 }

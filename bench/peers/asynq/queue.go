@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -18,13 +16,13 @@ import (
 const (
 	task      = "push"
 	queueName = "default"
-	// connections has room for 64 callers.
-	connections = 64
+	// connections are as many as sendlimit's worker has.
+	connections = 128
 	// concurrency, checkEvery and retryAfter are tuned: asynq's defaults are a task for each processor,
 	// 5 s between checks of due tasks, 1 s between checks of an empty queue, and a retry after at least
-	// 15 s.
+	// 15 s. Frequent checks cost Redis little here, and a task is late by the two intervals.
 	concurrency = 512
-	checkEvery  = 100 * time.Millisecond
+	checkEvery  = 20 * time.Millisecond
 	retryAfter  = time.Second
 )
 
@@ -134,17 +132,4 @@ func (q *queue) Close() error {
 		return fmt.Errorf("close the store: %w", err)
 	}
 	return nil
-}
-
-// versions returns the modules that this side stands on.
-func versions() string {
-	build, _ := debug.ReadBuildInfo()
-	var all []string
-	for _, module := range build.Deps {
-		switch module.Path {
-		case "github.com/go-redis/redis_rate/v10", "github.com/hibiken/asynq", "github.com/redis/go-redis/v9":
-			all = append(all, strings.TrimPrefix(module.Path, "github.com/")+" "+module.Version)
-		}
-	}
-	return strings.Join(all, ", ")
 }

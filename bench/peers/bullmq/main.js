@@ -1,74 +1,25 @@
-// A side of the comparison: BullMQ with three limiters of rate-limiter-flexible in front of it. It speaks
-// the lines of JSON that bench/peers/side describes.
-import { once } from 'node:events';
+// A side of the comparison, whose product is in product.js. This is the frame: it speaks the lines of
+// JSON that bench/peers/side describes.
 import { openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { createInterface } from 'node:readline';
-import { Queue, Worker } from 'bullmq';
-import { Redis } from 'ioredis';
-import { RateLimiterRedis } from 'rate-limiter-flexible';
+import * as product from './product.js';
 
-const title = 'Your order is on its way';
-const body =
-  'It left our warehouse this morning and should arrive at your door tomorrow before noon, please ' +
-  'keep the phone with you. Thanks';
-const name = 'push';
-// Tuned: by default a worker runs one job at a time.
-const concurrency = 100;
-// Defaults of BullMQ are 30 s each, and one stall is allowed.
-const lockDuration = 10_000;
-const stalledInterval = 5_000;
-const maxStalledCount = 5;
-
-const hour = 3600;
-let queue, worker, redis, limiters;
 let submitted = 0, delivered = 0;
 
 const print = (reply) => process.stdout.write(JSON.stringify(reply) + '\n');
 
 async function start({ role, store, deliveries }) {
-  // A queue fails fast, a worker waits for the store for as long as it takes.
-  redis = new Redis(store, { maxRetriesPerRequest: role === 'work' ? null : 20, enableAutoPipelining: role === 'submit' });
-  redis.on('error', () => {}); // ioredis connects again; a command that fails says so
-  if (redis.status !== 'ready') await once(redis, 'ready');
-  queue = new Queue(name, { connection: redis, defaultJobOptions: { removeOnComplete: true, attempts: 25 } });
-  queue.on('error', () => {});
-  limiters = [[1, 60], [5, hour], [10, 24 * hour]].map(([points, duration]) =>
-    new RateLimiterRedis({ storeClient: redis, keyPrefix: 'limit' + duration, points, duration }));
-  if (role === 'work') {
-    const file = openSync(deliveries, 'a');
-    worker = new Worker(name, async (job) => {
-      const now = Math.round((performance.timeOrigin + performance.now()) * 1000);
-      writeSync(file, `${job.id},${now}\n`);
-      delivered++;
-    }, { connection: redis, concurrency, lockDuration, stalledInterval, maxStalledCount });
-    worker.on('error', () => {});
-    await worker.waitUntilReady();
-  }
+  const file = role === 'work' ? openSync(deliveries, 'a') : undefined;
+  const settings = await product.open(store, file && ((id) => {
+    const now = Math.round((performance.timeOrigin + performance.now()) * 1000);
+    writeSync(file, `${id},${now}\n`);
+    delivered++;
+  }));
   const version = (module) => JSON.parse(readFileSync(
     new URL(`node_modules/${module}/package.json`, import.meta.url))).version;
   const modules = ['bullmq', 'rate-limiter-flexible', 'ioredis'].map((module) => `${module} ${version(module)}`);
-  return { settings: `${modules.join(', ')}, Node.js ${process.versions.node}; automatic pipelines, concurrency ${concurrency}, ` +
-    `lock ${lockDuration / 1000} s, stalled jobs every ${stalledInterval / 1000} s` };
-}
-
-// take asks the three limiters in turn. They count at the time of the call.
-async function take(user) {
-  for (const limiter of limiters) {
-    try {
-      await limiter.consume(user);
-    } catch (err) {
-      if (err instanceof Error) throw err;
-      return false; // the limiter's answer to a call too many
-    }
-  }
-  return true;
-}
-
-async function submitOne({ id, user, at }) {
-  if (!await take(user)) return 'r';
-  await queue.add(name, { user, title, body }, { jobId: id, delay: Math.max(0, at - Date.now()) });
-  return 'a';
+  return { settings: `${modules.join(', ')}, Node.js ${process.versions.node}; ${settings}` };
 }
 
 // callerOf spreads users over the callers, so that a user's messages keep their order.
@@ -93,7 +44,7 @@ async function submit({ work, results, callers }) {
       const at = performance.now();
       let answer = 'e';
       try {
-        answer = await submitOne(messages[i]);
+        answer = await product.submit(messages[i]) ? 'a' : 'r';
       } catch (err) {
         failed ??= err;
       }
@@ -108,14 +59,11 @@ async function submit({ work, results, callers }) {
 }
 
 async function status() {
-  const counts = await queue.getJobCounts('wait', 'delayed', 'active', 'prioritized');
-  return { pending: Object.values(counts).reduce((sum, n) => sum + n, 0) };
+  return { pending: await product.pending() };
 }
 
 async function stop() {
-  await worker?.close();
-  await queue.close();
-  redis.disconnect();
+  await product.close();
   return {};
 }
 

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -25,11 +23,12 @@ var schema string
 const (
 	// connections are fewer than callers: a server with two processors is slower with more.
 	connections = 16
-	// Tuned: River fetches at most every 100 ms, and polls every second. It rescues the jobs of a killed
-	// worker after an hour; the time must be above the timeout of a job, a minute by default.
+	// Tuned: River fetches at most every 100 ms, and polls every second, by which a scheduled job is late,
+	// since no notification tells of it. It rescues the jobs of a killed worker after an hour; the time must
+	// be above the timeout of a job, a minute by default.
 	workers     = 500
 	cooldown    = 10 * time.Millisecond
-	poll        = 50 * time.Millisecond
+	poll        = 10 * time.Millisecond
 	jobTimeout  = 10 * time.Second
 	rescueAfter = 20 * time.Second
 )
@@ -92,8 +91,8 @@ func (p *product) Open(ctx context.Context, store string, deliver func(id string
 			return "", fmt.Errorf("start the client: %w", err)
 		}
 	}
-	return fmt.Sprintf("%s; %d connections, %d workers, fetches every %v, rescue after %v",
-		versions(), connections, workers, cooldown, rescueAfter), nil
+	return fmt.Sprintf("%s; %d connections, %d workers, fetches and polls every %v, rescue after %v",
+		versions(), connections, workers, poll, rescueAfter), nil
 }
 
 // migrate creates the tables. A worker that starts again finds them.
@@ -151,17 +150,4 @@ func (p *product) Close() (err error) {
 	}
 	p.pool.Close()
 	return errors.Join(err)
-}
-
-// versions returns the modules that this side stands on.
-func versions() string {
-	build, _ := debug.ReadBuildInfo()
-	var all []string
-	for _, module := range build.Deps {
-		switch module.Path {
-		case "github.com/riverqueue/river", "github.com/jackc/pgx/v5":
-			all = append(all, strings.TrimPrefix(module.Path, "github.com/")+" "+module.Version)
-		}
-	}
-	return strings.Join(all, ", ")
 }
