@@ -49,6 +49,7 @@ func (m *mailbox) note(known *message, what events.Type, former time.Time, provi
 	}
 	e := event{reasons: known.reasons, Event: events.Event{
 		Type: what, User: mailboxUser, MessageID: known.id, At: m.now, SendAt: known.at, FormerSendAt: former,
+		RequestedAt: known.requested, Asked: known.local,
 		Reason: known.reason, Attempt: known.attempts, ProviderID: provider, Campaign: known.campaign,
 	}}
 	if known.metadata != "" {

@@ -37,10 +37,11 @@ const sendingHolds = 1500 * time.Millisecond
 // from before, which stays as it is. The error is an *InvalidError for a Reason of another form.
 func (s *Store) StopSending(ctx context.Context, why SendingStop) (now SendingStop, stopped bool, err error) {
 	const doing = "stopping all sending"
-	why.Reason = strings.TrimSpace(why.Reason)
-	if why.Reason == "" || len(why.Reason) > MaxSendingReason || !utf8.ValidString(why.Reason) || strings.ContainsFunc(why.Reason, unicode.IsControl) {
+	given := why.Reason
+	why.Reason = strings.TrimSpace(given)
+	if why.Reason == "" || len(why.Reason) > MaxSendingReason || !utf8.ValidString(given) || strings.ContainsFunc(given, unicode.IsControl) {
 		return now, false, &fault.InvalidError{
-			Field: "reason", Value: why.Reason, Want: fmt.Sprintf("1 to %d bytes of UTF-8 without control characters", MaxSendingReason),
+			Field: "reason", Value: given, Want: fmt.Sprintf("1 to %d bytes of UTF-8 without control characters", MaxSendingReason),
 		}
 	}
 	text, err := json.Marshal(why)

@@ -49,20 +49,23 @@ func finds(a Answer) bool {
 	return a.Do == Submit || a.Do == DryRun || a.Do == Put && a.Got.Code != fault.CodeVersionMismatch && a.Got.Code != fault.CodeTooLate
 }
 
-// settingsOf returns a user's settings during a span; false if they changed in it, or shortly before.
+// settingsOf returns a user's settings during a span; false if they changed in it, or shortly before, or
+// if the last two changes were made at the same time.
 func (v *verdict) settingsOf(user string, from, until time.Time) (policy.UserSettings, bool) {
-	var had policy.UserSettings
-	var since time.Time
+	var last RuleChange
+	var before time.Time // when the others ended
 	for _, c := range v.changes {
 		switch {
 		case c.User != user:
 		case c.Began.Before(until) && c.Ended.Add(time.Second).After(from):
-			return had, false
-		case c.Ended.Before(from) && !c.Ended.Before(since):
-			had, since = c.Settings, c.Ended
+			return last.Settings, false
+		case c.Ended.Before(from) && !c.Ended.Before(last.Ended):
+			last, before = c, last.Ended
+		case c.Ended.Before(from) && c.Ended.After(before):
+			before = c.Ended
 		}
 	}
-	return had, true
+	return last.Settings, !before.After(last.Began)
 }
 
 // judgeSettings requires that new messages to blocked users and of unwanted categories are refused,

@@ -44,7 +44,7 @@ var (
 
 // The commands of the programs.
 const (
-	workerCommands    = "run check email-preview stats audit policy channel pace event-limit user dead-letters account tier health"
+	workerCommands    = "run check email-preview stats audit policy channel pace event-limit user dead-letters account tier health sending"
 	submitterCommands = "push bulk cancel move status find list usage next-free campaign device events change"
 )
 
