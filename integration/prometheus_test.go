@@ -193,6 +193,10 @@ func TestAlertsFireForReal(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(lines.String()), 0o600))
 	many := p.enqueue(t, environ, "bulk", file)
 	require.Zero(t, many.status, many.stderr)
+	// So that what connections take is little beside the room that is left: else all keys are evicted.
+	for i := range 300 {
+		require.NoError(t, store.Client().Set(t.Context(), fmt.Sprint("ballast-", i), strings.Repeat("x", 100_000), 0).Err())
+	}
 	set("maxmemory", strconv.FormatInt(memory().Used*10/9, 10))
 	prometheus.fires(t, "StoreNearlyFull", "StoreFull")
 	set("maxmemory-policy", "allkeys-random")
@@ -201,7 +205,7 @@ func TestAlertsFireForReal(t *testing.T) {
 	set("maxmemory", "0")
 	set("maxmemory-policy", "volatile-ttl")
 	for i := range 1000 {
-		require.NoError(t, store.Client().Set(t.Context(), fmt.Sprint("other-", i), strings.Repeat("x", 1000), 10*time.Minute).Err())
+		require.NoError(t, store.Client().Set(t.Context(), fmt.Sprint("other-", i), strings.Repeat("x", 10_000), 10*time.Minute).Err())
 	}
 	for i := range 10 {
 		require.NoError(t, store.Client().Del(t.Context(), keyspace.KeysUnder("").Record(fmt.Sprint("bulk-", i), "m")).Err())
