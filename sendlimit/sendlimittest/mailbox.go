@@ -43,6 +43,8 @@ type mailbox struct {
 	lastEvent string  // id of the last one that was inspected
 
 	ids, campaigns indexed // as last inspected
+
+	after func(*mailbox) // called after each step of play, and before time passes in one; nil for nothing
 }
 
 // worker is one of several programs on the same store. Each has its own cache of

@@ -53,8 +53,9 @@ func (m *mailbox) begin(t *rapid.T) {
 	}
 }
 
-// play runs a random history, and calls after after each step.
+// play runs a random history, and calls after after each step, and before time passes within one.
 func (m *mailbox) play(t *rapid.T, after func(*mailbox)) {
+	m.after = after
 	m.begin(t)
 	if rapid.IntRange(0, 3).Draw(t, "crowded") == 3 {
 		m.crowd(t)

@@ -41,6 +41,9 @@ func (m *mailbox) isFar(due time.Time) bool {
 
 // passUntil lets time pass. A worker may look at the far lists meanwhile.
 func (m *mailbox) passUntil(t *rapid.T, now time.Time) {
+	if m.after != nil {
+		m.after(m)
+	}
 	m.now = now
 	if rapid.IntRange(0, 3).Draw(t, "without a worker") == 0 {
 		return

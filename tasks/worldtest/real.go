@@ -97,7 +97,9 @@ func (v *verdict) judgeTimesAtTheEnd(k *known) {
 	if s.State == messages.StateDropped && s.Reason != messages.ReasonExpired && s.Reason != messages.ReasonNoFreeTime && !unwanted {
 		v.fault("dropped: %s for no reason: %+v", k, s)
 	}
-	if s.State == messages.StateDropped && !unwanted && promised.Sub(since) > time.Second && !v.mayBeLate(k, promised, since) {
+	// Settings that shift a message drop it if no time is free before it expires.
+	shifted := s.Reason == messages.ReasonNoFreeTime && v.shifts(k.user)
+	if s.State == messages.StateDropped && !unwanted && !shifted && promised.Sub(since) > time.Second && !v.mayBeLate(k, promised, since) {
 		v.fault("dropped: nothing was away, and %s: %+v, arrivals %+v", k, s, k.arrivals)
 	}
 	if s.State != messages.StateDelivered || len(k.arrivals) == 0 {
@@ -125,13 +127,17 @@ func (v *verdict) judgeTimesAtTheEnd(k *known) {
 	}
 }
 
+// shifts reports whether changed settings of a user shift messages.
+func (v *verdict) shifts(user string) bool {
+	return slices.ContainsFunc(v.Plan.Events, func(e Event) bool { return e.Then == policy.ThenShift && e.User == user })
+}
+
 // changed reports whether somebody asked to change a message, or to change it with others.
 func (v *verdict) changed(k *known) bool {
 	return slices.ContainsFunc(k.asked, func(a Answer) bool { return a.Do == Change || a.Do == Put || a.Do == Cancel }) ||
-		slices.ContainsFunc(v.Plan.Events, func(e Event) bool {
-			return e.Do == MoveCampaign && e.Campaign == k.submitted.Event.Campaign || e.Do == Refit || e.Do == RetryDead ||
-				e.Then == policy.ThenShift && e.User == k.user
-		})
+		v.shifts(k.user) || slices.ContainsFunc(v.Plan.Events, func(e Event) bool {
+		return e.Do == MoveCampaign && e.Campaign == k.submitted.Event.Campaign || e.Do == Refit || e.Do == RetryDead
+	})
 }
 
 // judgePlacesAtTheEnd requires that the places of all that was sent, as the store has them, break
