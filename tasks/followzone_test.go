@@ -2,6 +2,7 @@ package tasks_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -111,6 +112,12 @@ func TestMessagesFollowTheZone(t *testing.T) {
 				require.True(s, f.Complete)
 				counts := [4]int{f.Affected, f.Moved, f.Kept, f.Dropped}
 				require.Equal(s, row.counts, counts)
+				history := s.status("a").History
+				anew := slices.ContainsFunc(history, func(c message.HistoryEntry) bool { return c.Change == message.ChangeChanged })
+				for _, c := range history {
+					reads := c.Change == message.ChangeChanged || c.Change == message.ChangeAccepted && !anew
+					require.Equal(s, reads, c.Local != nil, "%+v", c)
+				}
 				got := s.where("a")
 				if status := s.status("a"); m.Local.ExpiresAt != (message.LocalTime{}) {
 					got += " until " + status.ExpiresAt.Format("01-02T15:04")

@@ -2,10 +2,12 @@ package submit
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
@@ -56,6 +58,10 @@ func sayAsked(s *message.Status) {
 		case message.ChangeMoved:
 			if c.Reason == messages.ReasonSettings {
 				continue // the message kept what was asked
+			}
+		case message.ChangeChanged:
+			if !strings.Contains(c.Reason, sendlimit.EditZone) { // no other change reads the local time anew
+				continue
 			}
 		case message.ChangeAccepted, message.ChangeReplaced:
 		default:
