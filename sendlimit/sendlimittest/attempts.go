@@ -40,12 +40,14 @@ func (m *mailbox) deliver(t *rapid.T) {
 	m.attempt(t, known, reaches)
 	for range rapid.IntRange(0, 3).Draw(t, "more attempts") {
 		m.waitForEdge(t, known)
+		m.intervene(t)
 		m.attempt(t, known, reaches)
 	}
 	switch rapid.IntRange(0, 4).Draw(t, "then") {
 	case 0:
 		m.waitForEdge(t, known)
-		m.move(t, known.id)
+		change := rapid.SampledFrom([]string{"move", "edit", "cancel"}).Draw(t, "change")
+		map[string]func(*rapid.T, string){"move": m.move, "edit": m.edit, "cancel": m.cancel}[change](t, known.id)
 	case 1, 2:
 		m.deliverOthers(t, known)
 	case 3:
@@ -56,6 +58,20 @@ func (m *mailbox) deliver(t *rapid.T) {
 		m.waitForEdge(t, known)
 		m.retry(t, known.id)
 		m.move(t, known.id)
+	}
+}
+
+// intervene sometimes changes the user's settings, lets a former worker settle, or lets the gate
+// give up all that is due by now, as after a restore.
+func (m *mailbox) intervene(t *rapid.T) {
+	switch rapid.IntRange(0, 9).Draw(t, "meanwhile") {
+	case 7:
+		m.changeSettings(t)
+	case 8:
+		m.settle(t)
+	case 9:
+		m.options.DropDueBefore = m.now.Add(time.Millisecond)
+		m.follow(t)
 	}
 }
 
