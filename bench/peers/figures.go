@@ -30,14 +30,14 @@ func figures() []figure {
 			of:       func(r sideResult) series { return r.Submits.PerSecond },
 			question: "How many messages can be submitted?",
 			text:     "64 callers submit messages, each of which waits for its answer. Every message has a user of its own. Redis keeps all in memory. Postgres always writes to disk, here within a second after its answer.",
-			why:      "a submit of ours also stores a record, its index and an event, so that a message can be found, moved and cancelled",
+			why:      "a submit of ours also stores a record, its index and when to look after it, so that nothing is lost between the store and the queue, and so that a message can be found, moved and cancelled",
 		},
 		{
 			file: "durable", column: "submits a second, on disk", title: "Submits a second, appendfsync everysec or synchronous_commit on", unit: "/s", moreIs: true,
 			of:       func(r sideResult) series { return r.DurableSubmits.PerSecond },
 			question: "And on disk?",
 			text:     "The same on a store that writes to disk. Postgres does so before its answer, Redis within a second, which is less: a machine that loses its power loses what Redis answered last.",
-			why:      "the record, the index and the event are written, too",
+			why:      "the record, its index and when to look after it are written, too",
 		},
 		{
 			file: "deliveries", column: "deliveries a second", title: "Deliveries a second of messages due at one millisecond", unit: "/s", moreIs: true,

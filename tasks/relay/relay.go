@@ -109,7 +109,8 @@ func (r *Relay) pass(ctx context.Context) error {
 	ask := func() (queue.Workload, error) { return r.Queue.Workload(ctx) }
 	work := queue.Once(ask)
 	working, span := ctx, tracing.Span{} // once something is due
-	now := r.Clock.Now()                 // later entries are for the next pass: else this one would ask the queue for each of them
+	// Later entries are for the next pass: else this one would ask the queue for each of them.
+	now := r.Clock.Now()
 	err := each(ctx, func(perPartition int) ([]sendlimit.Timer, error) {
 		if room != nil && room.Load() <= 0 {
 			return nil, nil // the next pass goes on

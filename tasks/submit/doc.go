@@ -34,6 +34,11 @@
 // A change of a charged message is retried if its hold did not cover it. The relay settles a hold
 // with an unknown outcome.
 //
+// FollowZone reads the local time of a message anew when its user's own time zone has changed, and
+// moves it. A script can't: only Go has the zones. So the gate sends no message whose time was read in
+// a former zone, but asks for this first. That closes the gap between the change and its end, also
+// if the program that makes it dies, without a lock over the user's messages.
+//
 // Answers are Outcomes, even for refusals and invalid messages. An error means that the store did
 // not answer, or that the context ended. The same message with the same id can then be submitted
 // again.
