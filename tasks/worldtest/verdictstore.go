@@ -45,7 +45,7 @@ func (v *verdict) judgeCharges(tb testing.TB) {
 			if place, ok := k.beforeRevival(); ok { // and so does a dead letter
 				s.SendAt = place
 			}
-			shift(v.Ahead[k.user], &s.SendAt)
+			shift(v.Ahead[k.user], &s.SendAt, &s.EndedAt)
 			model.Update(s)
 		}
 	}
