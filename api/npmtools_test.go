@@ -88,20 +88,13 @@ func TestLintersFindNothingInTheDocument(t *testing.T) {
 	file, less := saved(t, nil), saved(t, func(document map[string]any) { delete(document, "servers") })
 	require.NoError(t, installed())
 	once(t, ".linted", func() {
-		for _, linter := range []struct {
-			command []string
-			finds   string
-		}{
-			{[]string{"node", "lint.mjs"}, "no-empty-servers"},
-			{[]string{"node_modules/.bin/spectral", "lint", "--ruleset", "spectral.yaml", "--fail-severity", "hint"}, "oas3-api-servers"},
-		} {
-			out, err := tool(t.Context(), linter.command[0], append(linter.command[1:], file, less)...).Output()
-			require.Error(t, err)
-			require.Contains(t, string(out), linter.finds)
-			require.Contains(t, string(out), less)
-			require.NotContains(t, string(out), file)
+		out, err := tool(t.Context(), "node", "lint.mjs", file, less).Output()
+		require.Error(t, err)
+		for _, finding := range []string{"no-empty-servers", "oas3-api-servers", less} {
+			require.Contains(t, string(out), finding)
 		}
-	}, file, "lint.mjs", "spectral.yaml")
+		require.NotContains(t, string(out), file)
+	}, file, "lint.mjs")
 }
 
 // A client that is generated from the document compiles with good calls, and with no bad
