@@ -26,7 +26,7 @@ const endWithin = 5 * time.Second
 // audited returns a handler that logs the changes of operators: the caller, the change and its
 // outcome. A change that can't be logged is not made. Changes through routes for operators are
 // logged, and all changes of a Hand. The submits, moves and cancels of accounts and commands are in
-// the history and events of their messages instead.
+// the history and events of their messages instead. A dry run changes nothing, and is not logged.
 func (s *server) audited(next http.HandlerFunc, rt route) http.HandlerFunc {
 	if (rt.Method == http.MethodGet || rt.looks) && !rt.reveals {
 		return next
@@ -39,7 +39,7 @@ func (s *server) audited(next http.HandlerFunc, rt route) http.HandlerFunc {
 		}
 		given, whole := bodyOf(rt, r)
 		private := hasPrivate(given)
-		if !whole { // it is refused
+		if !whole || given["dry_run"] == true { // it is refused, or changes nothing
 			next(w, r)
 			return
 		}

@@ -89,6 +89,22 @@ func TestEveryChangeOfAnOperatorIsLogged(t *testing.T) {
 	}
 }
 
+// A dry run changes nothing, so it leaves no entry.
+func TestADryRunLeavesNoEntry(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for method, asked := range map[string]request{
+		"settings": {method: http.MethodPut, target: "/v1/users/alice/settings", body: `{"blocked":true,"dry_run":true}`},
+		"campaign": {method: http.MethodPost, target: springPath + "/move", body: `{"by":"1h","dry_run":true}`},
+	} {
+		got := r.byHand(api.Hand{Operator: true}, asked)
+		require.Less(t, got.status, http.StatusInternalServerError, method)
+		require.Empty(t, r.logged(), method)
+	}
+	r.byHand(api.Hand{Operator: true}, request{method: http.MethodPut, target: "/v1/users/alice/settings", body: `{"blocked":true,"dry_run":false}`})
+	require.Len(t, r.logged(), 1)
+}
+
 // A command that makes many changes leaves one entry for those that are not only for operators.
 func TestACommandOfManyChangesIsOneEntry(t *testing.T) {
 	t.Parallel()

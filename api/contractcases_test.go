@@ -108,7 +108,7 @@ func operations() []operation {
 		{http.MethodPost, campaignPath + "/resume", springPath + "/resume", "", []string{"account"}},
 		{http.MethodPost, campaignPath + "/cancel", springPath + "/cancel", "", []string{"account"}},
 		{http.MethodPost, campaignPath + "/reopen", springPath + "/reopen", "", []string{"account"}},
-		{http.MethodPost, campaignPath + "/move", springPath + "/move", `{"by":"1h","dry_run":true}`, []string{"account"}},
+		{http.MethodPost, campaignPath + "/move", springPath + "/move", `{"by":"1h"}`, []string{"account"}},
 		{http.MethodGet, deadLettersPath, deadLettersPath, "", []string{"user", "limit", "cursor"}},
 		{http.MethodGet, deadLetterPath, aliceADead, "", []string{"content"}},
 		{http.MethodDelete, deadLetterPath, aliceADead, "", nil},
