@@ -36,6 +36,7 @@ type AccountUsage struct {
 	Now      Time           `json:"now" doc:"When it was counted, by the store's clock."`
 	Hour     QuotaUsage     `json:"hour" doc:"The present hour."`
 	Day      QuotaUsage     `json:"day" doc:"The present day, in the account's time zone."`
+	Days     []QuotaUsage   `json:"days" doc:"The present day and the six after it: messages count in the day of their send times."`
 	Devices  DevicesUsage   `json:"devices" doc:"The devices that it has registered."`
 	Requests *RequestsUsage `json:"requests,omitempty" doc:"The requests of the present day; absent if the tier has no limit for them."`
 }

@@ -154,13 +154,17 @@ func TestAChangedZoneIsNoSecondQuota(t *testing.T) {
 			}
 			balance, err := s.charges.Balance(t.Context(), s.account, s.tier)
 			require.NoError(t, err)
-			require.Equal(t, int64(3), balance.Day.Used)
-			require.Equal(t, day.Until, balance.Day.Until)
+			require.Len(t, balance.Days, quota.BalanceDays)
+			require.Equal(t, int64(3), balance.Days[0].Used)
+			require.Equal(t, day.Until, balance.Days[0].Until)
 
 			// The new zone begins with the next day, and has its own.
 			for _, id := range []string{"f", "g", "h"} {
 				s.holdOf(id, day.Until)
 			}
+			balance, err = s.charges.Balance(t.Context(), s.account, s.tier)
+			require.NoError(t, err)
+			require.Equal(t, int64(3), balance.Days[1].Used)
 			refused := s.hold("i", day.Until)
 			require.Equal(t, fault.CodeQuotaExceeded, refused.Code)
 			_, first, err := accounts.Account{TimeZone: zones[1]}.Periods(day.Until)

@@ -17,31 +17,54 @@ func (c *Charges) Usage(ctx context.Context, a accounts.Account, t accounts.Tier
 	if err != nil {
 		return nil, err
 	}
-	used, err := c.used(ctx, []string{c.keys.Charged(a.Name, "h", usage[0].From), c.keys.Charged(a.Name, "d", usage[1].From)})
+	return usage, c.count(ctx, a, usage)
+}
+
+// count reads the charges of an hour, and of the days after it in a list.
+func (c *Charges) count(ctx context.Context, a accounts.Account, usage []counters.Usage) error {
+	keys := make([]string, len(usage))
+	for i, u := range usage {
+		keys[i] = c.keys.Charged(a.Name, map[bool]string{true: "h", false: "d"}[i == 0], u.From)
+	}
+	used, err := c.used(ctx, keys)
 	for i := range used {
 		usage[i].Used = used[i]
 	}
-	return usage, err
+	return err
 }
 
-// Balance has the charges of an account's current hour and day.
+// BalanceDays is how many days a Balance has.
+const BalanceDays = 7
+
+// Balance has the charges of an account's current hour, and of its current and the following days. A
+// Limit of 0 means no limit.
 type Balance struct {
-	Hour, Day counters.Usage // a Limit of 0 means no limit
-	Now       time.Time      // by the store's clock
+	Hour counters.Usage
+	Days []counters.Usage // BalanceDays, the current one first
+	Now  time.Time        // by the store's clock
 }
 
-// Balance returns the charges of the current hour and day of an account, including holds. Later
-// messages are charged in the hour and the day of their send times.
+// Balance returns the charges of an account, including holds. A message is charged in the hour and
+// the day of its send time.
 func (c *Charges) Balance(ctx context.Context, a accounts.Account, t accounts.Tier) (Balance, error) {
 	now, err := c.now(ctx)
 	if err != nil {
 		return Balance{}, err
 	}
-	usage, err := c.Usage(ctx, a, t, now)
+	usage, err := c.periods(a, t, now)
+	for err == nil && len(usage) <= BalanceDays {
+		var next []counters.Usage
+		if next, err = c.periods(a, t, usage[len(usage)-1].Until); err == nil {
+			usage = append(usage, next[1])
+		}
+	}
+	if err == nil {
+		err = c.count(ctx, a, usage)
+	}
 	if err != nil {
 		return Balance{}, err
 	}
-	return Balance{Hour: usage[0], Day: usage[1], Now: now}, nil
+	return Balance{Hour: usage[0], Days: usage[1:], Now: now}, nil
 }
 
 // periods returns the hour and the day around a time, with nothing used.

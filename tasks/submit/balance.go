@@ -9,7 +9,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 )
 
-// AccountUsage returns how much of its quota an account has used in the present hour and day.
+// AccountUsage returns how much of its quota an account has used in the present hour, and in the
+// present and the following days.
 func (s *Submitter) AccountUsage(ctx context.Context, a accounts.Account, t accounts.Tier) (message.AccountUsage, error) {
 	balance, err := s.charger.charges.Balance(ctx, a, t)
 	if err != nil {
@@ -19,14 +20,17 @@ func (s *Submitter) AccountUsage(ctx context.Context, a accounts.Account, t acco
 	if err != nil {
 		return message.AccountUsage{}, err
 	}
-	return AccountUsageOf(a, t, balance, devices), nil
+	return accountUsageOf(a, t, balance, devices), nil
 }
 
-// AccountUsageOf returns the usage of an account in the form of answers.
-func AccountUsageOf(a accounts.Account, t accounts.Tier, b quota.Balance, devices int64) message.AccountUsage {
+// accountUsageOf returns the usage of an account in the form of answers.
+func accountUsageOf(a accounts.Account, t accounts.Tier, b quota.Balance, devices int64) message.AccountUsage {
 	usage := message.AccountUsage{
-		Account: a.Name, Tier: a.Tier, Now: message.Time{Time: b.Now}, Hour: quotaUsageOf(b.Hour), Day: quotaUsageOf(b.Day),
+		Account: a.Name, Tier: a.Tier, Now: message.Time{Time: b.Now}, Hour: quotaUsageOf(b.Hour), Day: quotaUsageOf(b.Days[0]),
 		Devices: message.DevicesUsage{Used: devices, Limit: t.Devices},
+	}
+	for _, day := range b.Days {
+		usage.Days = append(usage.Days, quotaUsageOf(day))
 	}
 	if t.Devices > 0 {
 		usage.Devices.Remaining = new(max(t.Devices-devices, 0))
