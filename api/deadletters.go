@@ -3,12 +3,16 @@ package api
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/tasks/channels"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 )
 
@@ -19,7 +23,7 @@ func (s *server) deadLetterRoutes() []route {
 		operation(s, route{
 			Operation: named("listDeadLetters", http.MethodGet, "/v1/dead-letters", "dead letters",
 				"List dead letters",
-				"Without their content, oldest first. "+operatorsMetadata),
+				"Without their content, oldest first. A page that a filter makes short has `next_cursor` while there may be more. "+operatorsMetadata),
 			scope: accounts.ScopeAdmin, says: "A page of dead letters.",
 		}, s.listDeadLetters),
 		operation(s, route{
@@ -56,31 +60,42 @@ func (s *server) deadLetterRoutes() []route {
 	}
 }
 
-// afterLetters returns the cursor of the next page, "" if there is none.
-func (s *server) afterLetters(ctx context.Context, letters []message.Status, of deadletters.ListRequest) string {
-	if len(letters) < of.Limit {
+// afterLetters returns the cursor of the page that begins after a dead letter, "" if there is none.
+func (s *server) afterLetters(ctx context.Context, last message.Status, before time.Time) string {
+	if last.User == "" {
 		return ""
 	}
-	last := letters[of.Limit-1]
 	next := web.Cursor{Milliseconds: last.EndedAt.UnixMilli(), ID: last.ID, User: last.User}
-	if !of.Before.IsZero() {
-		next.Before = of.Before.UnixMilli()
+	if !before.IsZero() {
+		next.Before = before.UnixMilli()
 	}
 	return s.sealed(ctx, next.String())
 }
 
 // ofDeadLetters selects dead letters of a list.
 type ofDeadLetters struct {
-	User   string          `query:"user" doc:"Only dead letters to this user."`
-	Cursor web.UsersCursor `query:"cursor"`
+	User     string          `query:"user" doc:"Only dead letters to this user."`
+	Reason   string          `query:"reason" doc:"Only those given up for this reason."`
+	Account  string          `query:"account" doc:"Only those of this account."`
+	Campaign string          `query:"campaign" doc:"Only those of this campaign."`
+	Cursor   web.UsersCursor `query:"cursor"`
 }
 
-func (in *ofDeadLetters) request(limit int) deadletters.ListRequest {
-	request := deadletters.ListRequest{User: in.User, Limit: limit}
+func (in *ofDeadLetters) request(limit int) (request deadletters.ListRequest, err error) {
+	switch {
+	case in.Reason != "" && (strings.TrimSpace(in.Reason) == "" || len(in.Reason) > channels.MaxSendingReason || strings.ContainsFunc(in.Reason, unicode.IsControl)):
+		return request, &fault.InvalidError{Field: "reason", Value: in.Reason, Want: "a reason such as unavailable"}
+	case in.Account != "" && !accounts.ValidName(in.Account):
+		return request, &fault.InvalidError{Field: "account", Value: in.Account, Want: keyspace.WantName}
+	}
+	if err := keyspace.CheckCampaign(in.Campaign); err != nil {
+		return request, err
+	}
+	request = deadletters.ListRequest{User: in.User, Reason: in.Reason, Account: in.Account, Campaign: in.Campaign, Limit: limit}
 	if after := in.Cursor; after != (web.UsersCursor{}) {
 		request.After = message.Status{ID: after.ID, User: after.User, EndedAt: message.Time{Time: after.Time()}}
 	}
-	return request
+	return request, nil
 }
 
 type deadLetterPage struct {
@@ -90,9 +105,12 @@ type deadLetterPage struct {
 }
 
 func (s *server) listDeadLetters(ctx context.Context, in deadLetterPage) (page message.DeadLetters, err error) {
-	request := in.request(in.Limit)
-	page.DeadLetters, err = s.DeadLetters.List(ctx, request)
-	page.NextCursor = s.afterLetters(ctx, page.DeadLetters, request)
+	request, err := in.request(in.Limit)
+	if err != nil {
+		return page, err
+	}
+	letters, next, err := s.DeadLetters.List(ctx, request)
+	page.DeadLetters, page.NextCursor = letters, s.afterLetters(ctx, next, request.Before)
 	for i, letter := range page.DeadLetters {
 		page.DeadLetters[i] = s.shown(ctx, letter)
 	}
@@ -135,13 +153,16 @@ type deadLetterRetries struct {
 }
 
 func (s *server) retryDeadLetters(ctx context.Context, in deadLetterRetries) (done message.DeadRetry, err error) {
-	request := in.request(in.Limit)
+	request, err := in.request(in.Limit)
+	if err != nil {
+		return done, err
+	}
 	if request.Before = time.UnixMilli(in.Cursor.Before); in.Cursor.Before == 0 {
 		if request.Before, err = s.DeadLetters.Now(ctx); err != nil {
 			return done, err
 		}
 	}
-	letters, err := s.DeadLetters.List(ctx, request)
+	letters, next, err := s.DeadLetters.List(ctx, request)
 	if err != nil {
 		return done, err
 	}
@@ -155,6 +176,6 @@ func (s *server) retryDeadLetters(ctx context.Context, in deadLetterRetries) (do
 			done.Outcomes = append(done.Outcomes, o)
 		}
 	}
-	done.NextCursor = s.afterLetters(ctx, letters, request)
+	done.NextCursor = s.afterLetters(ctx, next, request.Before)
 	return done, nil
 }

@@ -262,6 +262,10 @@ func TestParametersThatAreNotAllowed(t *testing.T) {
 		{"/v1/users/alice/next-free?count=101", "count", "1 to 100"},
 		{"/v1/users/alice/messages/a%2Fb", "id", "A-Z"},
 		{"/v1/dead-letters?user=", "user", "1 to 256 bytes"},
+		{"/v1/dead-letters?reason=%0A", "reason", "a reason such as unavailable"},
+		{"/v1/dead-letters?reason=", "reason", "has no value"},
+		{"/v1/dead-letters?account=A", "account", "1 to 64"},
+		{"/v1/dead-letters?campaign=a%20b", "campaign", "1 to 64"},
 		{"/v1/users/alice/dead-letters/a?content=yes", "content", "true or false"},
 		{"/v1/stats?user=alice", "user", "this address has none"},
 	} {

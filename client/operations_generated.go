@@ -769,6 +769,12 @@ func (c *Client) PurgeDeadLetters(ctx context.Context, query PurgeDeadLettersQue
 type ListDeadLettersQuery struct {
 	// Only dead letters to this user.
 	User string
+	// Only those given up for this reason.
+	Reason string
+	// Only those of this account.
+	Account string
+	// Only those of this campaign.
+	Campaign string
 	// Dead letters a page.
 	Limit int
 }
@@ -776,13 +782,14 @@ type ListDeadLettersQuery struct {
 // ListDeadLettersPage returns one page of ListDeadLetters. cursor is the NextCursor of the page
 // before, or "" for the first page.
 func (c *Client) ListDeadLettersPage(ctx context.Context, query ListDeadLettersQuery, cursor string) (DeadLetters, error) {
-	return value[DeadLetters](ctx, c, call{doing: "list dead letters", method: "GET", path: "/v1/dead-letters", query: values("cursor", cursor, "user", query.User, "limit", count(query.Limit))})
+	return value[DeadLetters](ctx, c, call{doing: "list dead letters", method: "GET", path: "/v1/dead-letters", query: values("cursor", cursor, "user", query.User, "reason", query.Reason, "account", query.Account, "campaign", query.Campaign, "limit", count(query.Limit))})
 }
 
 // ListDeadLetters: list dead letters.
 //
-// Without their content, oldest first. A key with the scope admin sees the metadata of other
-// accounts' messages only with the scope content. Each such access is logged.
+// Without their content, oldest first. A page that a filter makes short has `next_cursor` while
+// there may be more. A key with the scope admin sees the metadata of other accounts' messages
+// only with the scope content. Each such access is logged.
 //
 // Requires the scope admin.
 func (c *Client) ListDeadLetters(ctx context.Context, query ListDeadLettersQuery) iter.Seq2[Status, error] {
@@ -797,6 +804,12 @@ func (c *Client) ListDeadLetters(ctx context.Context, query ListDeadLettersQuery
 type RetryDeadLettersQuery struct {
 	// Only dead letters to this user.
 	User string
+	// Only those given up for this reason.
+	Reason string
+	// Only those of this account.
+	Account string
+	// Only those of this campaign.
+	Campaign string
 	// Dead letters a request.
 	Limit int
 }
@@ -804,7 +817,7 @@ type RetryDeadLettersQuery struct {
 // RetryDeadLettersPage returns one page of RetryDeadLetters. cursor is the NextCursor of the
 // page before, or "" for the first page.
 func (c *Client) RetryDeadLettersPage(ctx context.Context, query RetryDeadLettersQuery, cursor string) (DeadRetry, error) {
-	return value[DeadRetry](ctx, c, call{doing: "send dead letters again, oldest first", method: "POST", path: "/v1/dead-letters/retry", query: values("cursor", cursor, "user", query.User, "limit", count(query.Limit))})
+	return value[DeadRetry](ctx, c, call{doing: "send dead letters again, oldest first", method: "POST", path: "/v1/dead-letters/retry", query: values("cursor", cursor, "user", query.User, "reason", query.Reason, "account", query.Account, "campaign", query.Campaign, "limit", count(query.Limit))})
 }
 
 // RetryDeadLetters: send dead letters again, oldest first.

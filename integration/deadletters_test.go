@@ -49,7 +49,7 @@ func TestDeadLettersOnACluster(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, users, count)
 	listed := func() []string {
-		letters, err := dead.List(t.Context(), messages.DeadLettersRequest{})
+		letters, _, err := dead.List(t.Context(), messages.DeadLettersRequest{})
 		require.NoError(t, err)
 		var names []string
 		for _, l := range letters {
@@ -62,10 +62,10 @@ func TestDeadLettersOnACluster(t *testing.T) {
 		want = append(want, user(i))
 	}
 	require.Equal(t, want, listed())
-	early, err := dead.List(t.Context(), messages.DeadLettersRequest{Before: began.Add(30 * time.Millisecond), Limit: 10})
+	early, _, err := dead.List(t.Context(), messages.DeadLettersRequest{Before: began.Add(30 * time.Millisecond), Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, early, 10)
-	early, err = dead.List(t.Context(), messages.DeadLettersRequest{
+	early, _, err = dead.List(t.Context(), messages.DeadLettersRequest{
 		Before: began.Add(30 * time.Millisecond), After: early[9], Limit: 100,
 	})
 	require.NoError(t, err)

@@ -26,7 +26,7 @@ func (s *story) deadLetters() *deadletters.DeadLetters {
 // listed are the ids of the dead letters to alice.
 func (s *story) listed(dead *deadletters.DeadLetters) []string {
 	s.Helper()
-	list, err := dead.List(s.Context(), deadletters.ListRequest{User: "alice"})
+	list, _, err := dead.List(s.Context(), deadletters.ListRequest{User: "alice"})
 	require.NoError(s, err)
 	ids := []string{}
 	for _, status := range list {
@@ -162,13 +162,14 @@ func TestDeadLettersAreListedInPages(t *testing.T) {
 		}
 		s.until(4 * time.Minute)
 		r := deadletters.ListRequest{Limit: 2}
-		first, err := dead.List(s.Context(), r)
+		first, next, err := dead.List(s.Context(), r)
 		require.NoError(s, err)
 		require.Len(s, first, 2)
-		r.After = first[1]
-		rest, err := dead.List(s.Context(), r)
+		r.After = next
+		rest, next, err := dead.List(s.Context(), r)
 		require.NoError(s, err)
 		require.Len(s, rest, 1)
+		require.Empty(s, next.User)
 		last := s.status("c")
 		last.Content, last.History = message.Content{}, nil // which a list does not have
 		require.Equal(s, last, rest[0])

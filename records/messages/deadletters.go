@@ -185,7 +185,7 @@ func (d *DeadLetters) Purge(ctx context.Context, user, id string) (bool, error) 
 // and whether there may be more.
 func (d *DeadLetters) PurgeBefore(ctx context.Context, before time.Time, limit int) (purged int, more bool, err error) {
 	limit = cmp.Or(limit, MaxDeadLetters)
-	letters, err := d.List(ctx, DeadLettersRequest{Before: before, Limit: limit})
+	letters, next, err := d.List(ctx, DeadLettersRequest{Before: before, Limit: limit})
 	if err != nil {
 		return 0, false, err
 	}
@@ -198,7 +198,7 @@ func (d *DeadLetters) PurgeBefore(ctx context.Context, before time.Time, limit i
 			purged++
 		}
 	}
-	return purged, len(letters) == limit, nil
+	return purged, next.User != "", nil
 }
 
 // nothing is a time before every dead letter: purge then removes only stale entries.

@@ -63,7 +63,7 @@ func (s *deadStory) retry(id, generation string) sendlimit.Decision {
 // requireListed requires exactly these dead letters, as "id time".
 func (s *deadStory) requireListed(wanted ...string) {
 	s.Helper()
-	letters, err := s.dead.List(s.Context(), messages.DeadLettersRequest{})
+	letters, _, err := s.dead.List(s.Context(), messages.DeadLettersRequest{})
 	require.NoError(s, err)
 	found := []string{}
 	for _, l := range letters {
@@ -90,7 +90,7 @@ func TestADeadLetterIsShown(t *testing.T) {
 		User: "alice", ID: "a", State: messages.StateFailed, SendAt: story.At("11:11:11"), EndedAt: story.At("11:11:11"),
 		Attempts: 1, Reason: "gone",
 	}
-	letters, err := s.dead.List(t.Context(), messages.DeadLettersRequest{})
+	letters, _, err := s.dead.List(t.Context(), messages.DeadLettersRequest{})
 	require.NoError(t, err)
 	require.Equal(t, []messages.DeadLetter{{Info: want}}, letters)
 	letter, ok, err := s.dead.Get(t.Context(), "alice", "a")
@@ -289,7 +289,7 @@ func TestDeadLettersOfBadArguments(t *testing.T) {
 		return err
 	}
 	list := func(r messages.DeadLettersRequest) error {
-		_, err := s.dead.List(ctx, r)
+		_, _, err := s.dead.List(ctx, r)
 		return err
 	}
 	get := func(user, id string) error {

@@ -69,16 +69,16 @@ func listAll(t *testing.T, dead *messages.DeadLetters, r messages.DeadLettersReq
 	t.Helper()
 	var all []string
 	for {
-		page, err := dead.List(t.Context(), r)
+		page, next, err := dead.List(t.Context(), r)
 		require.NoError(t, err)
 		for _, l := range page {
 			all = append(all, fmt.Sprintf("%s %s %s", l.EndedAt.Format("15:04:05.000"), l.ID, l.User))
 		}
-		if len(page) < r.Limit {
+		if next.User == "" {
 			return all
 		}
-		require.Len(t, page, r.Limit)
-		r.After = page[len(page)-1]
+		require.True(t, len(page) == r.Limit || r.Reason != "", "%d of %d", len(page), r.Limit)
+		r.After = next
 	}
 }
 
@@ -114,6 +114,58 @@ func TestDeadLettersAreListedInOrder(t *testing.T) {
 	require.Equal(t, early, listAll(t, dead, messages.DeadLettersRequest{Before: until, Limit: 100}))
 	require.Equal(t, ofOne, listAll(t, dead, messages.DeadLettersRequest{User: "user 0", Limit: 100}))
 	require.Empty(t, listAll(t, dead, messages.DeadLettersRequest{User: "nobody", Limit: 100}))
+}
+
+// A list may have only those with a reason, of an account or of a campaign. A call looks at so many,
+// and the next goes on after them.
+func TestDeadLettersAreSelected(t *testing.T) {
+	t.Parallel()
+	_, client := redistest.Embedded(t)
+	dead, err := messages.NewDeadLetters(client, sendlimit.Options{})
+	require.NoError(t, err)
+	keys := story.KeysOf(sendlimit.Options{})
+	const many, rare = 10_500, 10_300
+	_, err = client.Pipelined(t.Context(), func(pipe redis.Pipeliner) error {
+		for i := range many {
+			id, ended := fmt.Sprintf("m%05d", i), story.At("11:11:11").Add(time.Duration(i)*time.Millisecond).UnixMilli()
+			record := map[string]any{"g": "g", "t": 1, "s": "f", "e": ended, "w": "timeout", "C": "spring"}
+			if i%rare == 7 {
+				record["w"], record["C"], record["y"] = "gone", "autumn", "acme attempt"
+			}
+			pipe.ZAdd(t.Context(), keys.DeadLettersOf("alice"), redis.Z{Score: float64(ended), Member: keyspace.DeadLetterMember("alice", id)})
+			pipe.HSet(t.Context(), keys.Record("alice", id), record)
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	for name, r := range map[string]messages.DeadLettersRequest{
+		"reason": {Reason: "gone"}, "account": {Account: "acme"}, "campaign": {Campaign: "autumn"},
+		"all": {Reason: "gone", Account: "acme", Campaign: "autumn", User: "alice"},
+	} {
+		r.Limit = 100
+		page, next, err := dead.List(t.Context(), r)
+		require.NoError(t, err)
+		require.Len(t, page, 1, name)
+		require.Equal(t, "m00007", page[0].ID)
+		require.Equal(t, "m09999", next.ID, "so many were looked at")
+		r.After = next
+		page, next, err = dead.List(t.Context(), r)
+		require.NoError(t, err)
+		require.Len(t, page, 1, name)
+		require.Equal(t, "m10307", page[0].ID)
+		require.Empty(t, next.ID, "there are no more")
+	}
+	page, next, err := dead.List(t.Context(), messages.DeadLettersRequest{Reason: "timeout", Limit: 8})
+	require.NoError(t, err)
+	require.Len(t, page, 8)
+	require.Equal(t, page[7].ID, next.ID, "the page is full")
+	page, _, err = dead.List(t.Context(), messages.DeadLettersRequest{Reason: "timeout", Limit: 8, After: next})
+	require.NoError(t, err)
+	require.Equal(t, "m00009", page[0].ID)
+	page, next, err = dead.List(t.Context(), messages.DeadLettersRequest{Reason: "gone", Campaign: "spring", After: messages.DeadLetter{Info: messages.Info{User: "alice", ID: "m10400", EndedAt: story.At("11:11:21.400")}}})
+	require.NoError(t, err)
+	require.Empty(t, page)
+	require.Empty(t, next.ID)
 }
 
 // More in one millisecond than one page has.

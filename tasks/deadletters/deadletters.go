@@ -68,10 +68,13 @@ func (d *DeadLetters) Close() {
 // ListRequest asks for dead letters, by the time when they ended. The zero value asks for
 // the first of all.
 type ListRequest struct {
-	User   string         // "" for all users
-	Before time.Time      // ended before this; zero for all
-	After  message.Status // begin after this one; the zero value begins with the first
-	Limit  int            // 1 to messages.MaxDeadLetters; zero means that
+	User     string         // "" for all users
+	Reason   string         // given up for this reason; "" for any
+	Account  string         // of this account; "" for all
+	Campaign string         // of this campaign; "" for all
+	Before   time.Time      // ended before this; zero for all
+	After    message.Status // begin after this one; the zero value begins with the first
+	Limit    int            // 1 to messages.MaxDeadLetters; zero means that
 }
 
 // Now returns the store's time. EndedAt is by the same clock.
@@ -85,19 +88,21 @@ func (d *DeadLetters) Count(ctx context.Context) (int, error) {
 	return d.kept.Count(ctx)
 }
 
-// List returns dead letters without their content. Fewer than the limit means that there
-// are no more.
-func (d *DeadLetters) List(ctx context.Context, r ListRequest) ([]message.Status, error) {
+// List returns dead letters without their content. next is the After of the next page; without a
+// User, there are no more.
+func (d *DeadLetters) List(ctx context.Context, r ListRequest) (list []message.Status, next message.Status, err error) {
 	after := messages.DeadLetter{Info: messages.Info{User: r.After.User, ID: r.After.ID, EndedAt: r.After.EndedAt.Time}}
-	list, err := d.kept.List(ctx, messages.DeadLettersRequest{User: r.User, Before: r.Before, After: after, Limit: r.Limit})
+	letters, on, err := d.kept.List(ctx, messages.DeadLettersRequest{
+		User: r.User, Reason: r.Reason, Account: r.Account, Campaign: r.Campaign, Before: r.Before, After: after, Limit: r.Limit,
+	})
 	if err != nil {
-		return nil, err
+		return nil, next, err
 	}
-	statuses := make([]message.Status, len(list))
-	for i, letter := range list {
-		statuses[i] = submit.StatusOf(letter.Info)
+	list = make([]message.Status, len(letters))
+	for i, letter := range letters {
+		list[i] = submit.StatusOf(letter.Info)
 	}
-	return statuses, nil
+	return list, message.Status{User: on.User, ID: on.ID, EndedAt: message.Time{Time: on.EndedAt}}, nil
 }
 
 // Get returns a dead letter. It returns ok false if the message is none.

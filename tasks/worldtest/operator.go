@@ -211,7 +211,7 @@ func (o Operator) retryDead(ctx context.Context) error {
 		return err
 	}
 	defer letters.Close()
-	list, err := letters.List(ctx, deadletters.ListRequest{Limit: 100})
+	list, _, err := letters.List(ctx, deadletters.ListRequest{Limit: 100})
 	if err != nil {
 		return err
 	}

@@ -664,21 +664,25 @@ class Operations(Caller):
         self,
         *,
         user: str | None = None,
+        reason: str | None = None,
+        account: str | None = None,
+        campaign: str | None = None,
         cursor: str | None = None,
         limit: int | None = None,
         cancel: Cancel | None = None,
     ) -> Pages[api.DeadLetters, api.Status]:
         """List dead letters.
 
-        Without their content, oldest first. A key with the scope admin sees the metadata of
-        other accounts' messages only with the scope content. Each such access is logged.
+        Without their content, oldest first. A page that a filter makes short has
+        `next_cursor` while there may be more. A key with the scope admin sees the metadata
+        of other accounts' messages only with the scope content. Each such access is logged.
 
         Requires the scope admin.
         """
         request = Request(
             "GET",
             "/v1/dead-letters",
-            query={"user": user, "cursor": cursor, "limit": limit},
+            query={"user": user, "reason": reason, "account": account, "campaign": campaign, "cursor": cursor, "limit": limit},
         )
         return self._pages(request, "dead_letters", cancel)
 
@@ -686,6 +690,9 @@ class Operations(Caller):
         self,
         *,
         user: str | None = None,
+        reason: str | None = None,
+        account: str | None = None,
+        campaign: str | None = None,
         cursor: str | None = None,
         limit: int | None = None,
         cancel: Cancel | None = None,
@@ -701,7 +708,7 @@ class Operations(Caller):
         request = Request(
             "POST",
             "/v1/dead-letters/retry",
-            query={"user": user, "cursor": cursor, "limit": limit},
+            query={"user": user, "reason": reason, "account": account, "campaign": campaign, "cursor": cursor, "limit": limit},
         )
         return self._pages(request, "outcomes", cancel)
 

@@ -100,6 +100,8 @@ class AccountUsage(TypedDict):
     """The account's name."""
     day: QuotaUsage
     """The present day, in the account's time zone."""
+    days: list[QuotaUsage]
+    """The present day and the six after it: messages count in the day of their send times."""
     devices: DevicesUsage
     """The devices that it has registered."""
     hour: QuotaUsage

@@ -374,8 +374,9 @@ export abstract class Operations extends Caller {
   /**
    * List dead letters.
    *
-   * Without their content, oldest first. A key with the scope admin sees the metadata of other
-   * accounts' messages only with the scope content. Each such access is logged.
+   * Without their content, oldest first. A page that a filter makes short has `next_cursor`
+   * while there may be more. A key with the scope admin sees the metadata of other accounts'
+   * messages only with the scope content. Each such access is logged.
    *
    * Requires the scope admin.
    */

@@ -96,6 +96,8 @@ export interface components {
             account: string;
             /** @description The present day, in the account's time zone. */
             day: components["schemas"]["QuotaUsage"];
+            /** @description The present day and the six after it: messages count in the day of their send times. */
+            days: components["schemas"]["QuotaUsage"][];
             /** @description The devices that it has registered. */
             devices: components["schemas"]["DevicesUsage"];
             /** @description The present hour. */
@@ -1411,10 +1413,16 @@ export interface components {
         };
         /** @description The query of listDeadLetters. */
         ListDeadLettersQuery: {
+            /** @description Only those of this account. */
+            account?: string;
+            /** @description Only those of this campaign. */
+            campaign?: string;
             /** @description The next_cursor of the page before. */
             cursor?: string;
             /** @description Dead letters a page. */
             limit?: number;
+            /** @description Only those given up for this reason. */
+            reason?: string;
             /** @description Only dead letters to this user. */
             user?: string;
         };
@@ -2455,10 +2463,16 @@ export interface components {
         };
         /** @description The query of retryDeadLetters. */
         RetryDeadLettersQuery: {
+            /** @description Only those of this account. */
+            account?: string;
+            /** @description Only those of this campaign. */
+            campaign?: string;
             /** @description The next_cursor of the page before. */
             cursor?: string;
             /** @description Dead letters a request. */
             limit?: number;
+            /** @description Only those given up for this reason. */
+            reason?: string;
             /** @description Only dead letters to this user. */
             user?: string;
         };

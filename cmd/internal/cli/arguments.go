@@ -32,8 +32,8 @@ func Argument(name string) cobra.PositionalArgs {
 	}
 }
 
-// noArguments accepts no arguments.
-func noArguments(c *cobra.Command, args []string) error {
+// NoArguments accepts no arguments. The error is a usage error.
+func NoArguments(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
@@ -51,7 +51,7 @@ func takeArguments(c *cobra.Command) {
 		case name != "" && name == strings.ToUpper(name) && !strings.HasPrefix(name, "["):
 			under.Args = Argument(name)
 		default:
-			under.Args = noArguments
+			under.Args = NoArguments
 		}
 	}
 }

@@ -104,6 +104,9 @@ func TestDeadLettersAreListed(t *testing.T) {
 		"2026-11-22 10:11:11 UTC       uncertain      1  timeout       2026-11-22 10:10:11 UTC       b  bob\n", g.prints("list"))
 	require.Contains(t, g.prints("list --tz Europe/Berlin --user bob"), "2026-11-22 11:11:11 CET       uncertain")
 	require.NotContains(t, g.prints("list --user bob"), "alice")
+	require.NotContains(t, g.prints("list --reason timeout"), "alice")
+	require.Contains(t, g.prints("list --reason timeout"), "bob")
+	require.Equal(t, "There are no dead letters.\n", g.prints("list --campaign spring --reason timeout"))
 	require.JSONEq(t, `{"id":"a","user":"alice","status":"failed","send_at":"2026-11-22T09:10:11.000Z",
 		"ended_at":"2026-11-22T09:11:11.000Z","attempts":8,"reason":"unavailable"}`, g.prints("list --json --user alice"))
 }
@@ -198,6 +201,19 @@ func TestAllDeadLettersAreRetried(t *testing.T) {
 	require.Equal(t, []string{"first", "second"}, places, "in the order in which they ended")
 }
 
+// Those with a reason, of an account or of a campaign are retried together.
+func TestSelectedDeadLettersAreRetried(t *testing.T) {
+	t.Parallel()
+	g := newGiven(t)
+	g.dead("alice", "a", time.Hour, "C", "spring")
+	g.dead("bob", "b", time.Hour, "w", "gone", "C", "spring")
+	g.dead("carol", "c", time.Hour, "C", "autumn")
+	require.Equal(t, "retried 1 dead letter\n", g.prints("retry --all --yes --reason unavailable --campaign spring"))
+	require.Equal(t, "retried 0 dead letters\n", g.prints("retry --all --yes --campaign winter"))
+	require.Equal(t, "retried 1 dead letter\n", g.prints("retry --all --yes --reason unavailable"))
+	require.Contains(t, g.prints("list"), "bob")
+}
+
 func TestDeadLettersArePurged(t *testing.T) {
 	t.Parallel()
 	g := newGiven(t)
@@ -220,25 +236,30 @@ func TestDeadLetterCommandLinesThatMakeNoSense(t *testing.T) {
 	t.Parallel()
 	g := newGiven(t)
 	for line, want := range map[string]string{
-		"":                                `missing command after "sendlimit-worker dead-letters": one of list, purge, retry, show`,
-		"list a":                          `unexpected argument "a": list has only flags; see sendlimit-worker dead-letters list --help`,
-		"show a":                          "--user is missing; see sendlimit-worker dead-letters show --help",
-		"show --user alice":               "ID is missing",
-		"show --user a b --content=maybe": `content "maybe" is not allowed: use true or false`,
-		"retry":                           "ID is missing: give --user and an ID, or --all; see sendlimit-worker dead-letters retry --help",
-		"retry a":                         "--user is missing",
-		"retry --user alice":              "ID is missing",
-		"retry --all a":                   `unexpected argument "a" beside --all`,
-		"retry --all=false":               "ID is missing: give --user and an ID, or --all",
-		"retry --user alice --all":        "--user and --all exclude each other",
-		"retry --user alice a b":          `unexpected argument "b": give one ID`,
-		"purge":                           "ID is missing: give --user and an ID, or --older-than or --all",
-		"purge --older-than=":             `older_than "" is not allowed: use a duration such as 90m, 36h or 7d`,
-		"purge --older-than 1d --all":     "--older-than and --all exclude each other; see sendlimit-worker dead-letters purge --help",
-		"purge --older-than soon":         `older_than "soon" is not allowed: use a duration such as 90m, 36h or 7d`,
-		"purge --older-than -1h":          `older_than "-1h" is not allowed`,
-		"list --tz Mars/Olympus":          `tz "Mars/Olympus" is not allowed`,
-		"list --redis-url http://x":       `redis_url "http://x" is not allowed`,
+		"":                                        `missing command after "sendlimit-worker dead-letters": one of list, purge, retry, show`,
+		"list a":                                  `unexpected argument "a": list has only flags; see sendlimit-worker dead-letters list --help`,
+		"show a":                                  "--user is missing; see sendlimit-worker dead-letters show --help",
+		"show --user alice":                       "ID is missing",
+		"show --user a b --content=maybe":         `content "maybe" is not allowed: use true or false`,
+		"retry":                                   "ID is missing: give --user and an ID, or --all; see sendlimit-worker dead-letters retry --help",
+		"retry a":                                 "--user is missing",
+		"retry --user alice":                      "ID is missing",
+		"retry --all a":                           `unexpected argument "a" beside --all`,
+		"retry --all=false":                       "ID is missing: give --user and an ID, or --all",
+		"retry --user alice --all":                "--user and --all exclude each other",
+		"retry --user alice a b":                  `unexpected argument "b": give one ID`,
+		"retry --reason gone --user a b":          "--reason needs --all",
+		"retry --all --alerts --campaign a":       "--alerts and --campaign exclude each other",
+		"list --alerts --campaign spring":         "--alerts and --campaign exclude each other",
+		"list --reason=":                          "--reason is empty: give it a value, or leave it out",
+		"retry --all --yes --campaign=":           "--campaign is empty",
+		"purge":                                   "ID is missing: give --user and an ID, or --older-than or --all",
+		"purge --older-than=":                     `older_than "" is not allowed: use a duration such as 90m, 36h or 7d`,
+		"purge --older-than 1d --all":             "--older-than and --all exclude each other; see sendlimit-worker dead-letters purge --help",
+		"purge --older-than soon":                 `older_than "soon" is not allowed: use a duration such as 90m, 36h or 7d`,
+		"purge --older-than -1h":                  `older_than "-1h" is not allowed`,
+		"list --tz Mars/Olympus":                  `tz "Mars/Olympus" is not allowed`,
+		"list --redis-url http://x":               `redis_url "http://x" is not allowed`,
 		"list --user " + strings.Repeat("x", 300): `user "xxx`,
 	} {
 		status, stdout, stderr := g.runs(line)

@@ -29,6 +29,35 @@ type letters struct {
 	all, alerts, yes bool
 }
 
+// selection selects dead messages by what is the same of them.
+type selection struct{ reason, campaign string }
+
+// add adds the flags; beside says when they count.
+func (s *selection) add(flags *pflag.FlagSet, beside string) {
+	flags.StringVar(&s.reason, "reason", "", beside+"only messages given up for this `reason`, such as unavailable")
+	flags.StringVar(&s.campaign, "campaign", "", beside+"only messages of the campaign with this `name`")
+}
+
+// selects refuses flags of a selection that are empty, or beside --alerts; with many also those without
+// --all. Otherwise it calls others.
+func selects(many bool, others cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		for _, name := range []string{"reason", "campaign"} {
+			f := cmd.Flag(name)
+			switch {
+			case !f.Changed:
+			case f.Value.String() == "":
+				return cli.Usage(cmd, name, fmt.Sprintf("--%s is empty: give it a value, or leave it out", name))
+			case cmd.Flag(alertsFlag).Value.String() == "true":
+				return cli.Usage(cmd, name, fmt.Sprintf("--%s and --%s exclude each other", alertsFlag, name))
+			case many && cmd.Flag("all").Value.String() != "true":
+				return cli.Usage(cmd, name, fmt.Sprintf("--%s needs --all", name))
+			}
+		}
+		return others(cmd, args)
+	}
+}
+
 // one adds the flags of a command for one.
 func (l *letters) one(flags *pflag.FlagSet) {
 	flags.StringVar(&l.user, "user", "", "`name` of the message's user")

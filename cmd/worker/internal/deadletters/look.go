@@ -18,29 +18,36 @@ import (
 func (d *commands) listCommand() *cobra.Command {
 	var user string
 	var alerts bool
+	var of selection
 	cmd := &cobra.Command{
 		Use: "list", Short: "List dead letters, oldest first.",
-		Long: "List dead letters, oldest first: messages, then alerts and reports.",
+		Long: "List dead letters, oldest first: messages, then alerts and reports. With --reason\n" +
+			"or --campaign, only messages.",
 		Example: "  sendlimit-worker dead-letters list\n  sendlimit-worker dead-letters list --user alice --json\n" +
-			"  sendlimit-worker dead-letters list --alerts",
+			"  sendlimit-worker dead-letters list --reason unavailable\n  sendlimit-worker dead-letters list --alerts",
+		Args: selects(false, cli.NoArguments),
 		RunE: d.run(func(ctx context.Context, c *client.Client, _ []string) error {
-			return d.list(ctx, c, user, alerts)
+			return d.list(ctx, c, user, alerts, of)
 		}),
 	}
 	cmd.Flags().BoolVar(&alerts, alertsFlag, false, "only alerts and reports")
 	cmd.Flags().StringVar(&user, "user", "", "only of the user with this `name`")
+	of.add(cmd.Flags(), "")
 	return cmd
 }
 
-func (d *commands) list(ctx context.Context, c *client.Client, user string, onlyAlerts bool) error {
-	some := false
+func (d *commands) list(ctx context.Context, c *client.Client, user string, onlyAlerts bool, of selection) error {
+	some, alerts := false, false
+	var err error
 	if !onlyAlerts {
-		var err error
-		if some, err = d.listMessages(ctx, c, user); err != nil {
+		query := client.ListDeadLettersQuery{User: user, Reason: of.reason, Campaign: of.campaign, Limit: pageSize}
+		if some, err = d.listMessages(ctx, c, query); err != nil {
 			return err
 		}
 	}
-	alerts, err := d.listAlerts(ctx, c, user)
+	if of == (selection{}) {
+		alerts, err = d.listAlerts(ctx, c, user)
+	}
 	if err == nil && !some && !alerts && !d.JSON {
 		if onlyAlerts {
 			return d.Print("There are no dead alerts.\n")
@@ -50,11 +57,10 @@ func (d *commands) list(ctx context.Context, c *client.Client, user string, only
 	return err
 }
 
-// listMessages lists the dead messages, only those to the user unless it is "". It reports whether
-// there are any.
-func (d *commands) listMessages(ctx context.Context, c *client.Client, user string) (some bool, err error) {
+// listMessages lists dead messages. It reports whether there are any.
+func (d *commands) listMessages(ctx context.Context, c *client.Client, query client.ListDeadLettersQuery) (some bool, err error) {
 	header := fmt.Sprintf("%-*s  %-9s  %5s  %-12s  %-*s  %s", cli.TimeWidth, "ended", "status", "tries", "reason", cli.TimeWidth, "send time", "id, user")
-	return lines(d, c.ListDeadLetters(ctx, client.ListDeadLettersQuery{User: user, Limit: pageSize}), header, func(s client.Status) string {
+	return lines(d, c.ListDeadLetters(ctx, query), header, func(s client.Status) string {
 		return fmt.Sprintf("%-*s  %-9s  %5d  %-12s  %-*s  %s  %s\n", cli.TimeWidth, d.time(s.EndedAt),
 			s.Status, s.Attempts, s.Reason, cli.TimeWidth, d.time(s.SendAt), s.ID, s.User)
 	})

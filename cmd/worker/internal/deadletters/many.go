@@ -18,6 +18,7 @@ import (
 
 func (d *commands) retryCommand() *cobra.Command {
 	var l letters
+	var of selection
 	cmd := &cobra.Command{
 		Use: "retry [ID]", Short: "Send dead letters again, each at its next free time.",
 		Long: "Send dead letters again, each at its user's next free time. Each gets all its\n" +
@@ -25,8 +26,8 @@ func (d *commands) retryCommand() *cobra.Command {
 			"An uncertain message may have been sent before. Then it is sent twice.\n\n" +
 			"--all retries only messages. --alerts --all retries only alerts and reports.",
 		Example: "  sendlimit-worker dead-letters retry --user alice order-17\n  sendlimit-worker dead-letters retry --all\n" +
-			"  sendlimit-worker dead-letters retry --alerts --all",
-		Args: alertsOfMany(alertOr(oneOrMany("all"))),
+			"  sendlimit-worker dead-letters retry --all --reason unavailable\n  sendlimit-worker dead-letters retry --alerts --all",
+		Args: selects(true, alertsOfMany(alertOr(oneOrMany("all")))),
 		RunE: d.run(func(ctx context.Context, c *client.Client, args []string) error {
 			switch {
 			case l.alert != "":
@@ -35,7 +36,7 @@ func (d *commands) retryCommand() *cobra.Command {
 			case l.all && l.alerts:
 				return d.retryAlerts(ctx, c, l.yes)
 			case l.all:
-				return d.retryAll(ctx, c, l.yes)
+				return d.retryAll(ctx, c, of, l.yes)
 			default:
 				o, err := c.RetryDeadLetter(ctx, l.user, args[0])
 				return d.answer(o, err)
@@ -43,6 +44,7 @@ func (d *commands) retryCommand() *cobra.Command {
 		}),
 	}
 	l.many(cmd.Flags(), "all messages, oldest first; with --alerts, all alerts and reports")
+	of.add(cmd.Flags(), "with --all, ")
 	return cmd
 }
 
@@ -100,20 +102,24 @@ func olderThan(age string) (time.Duration, error) {
 // refusedShown is how many refusals are printed.
 const refusedShown = 20
 
-// retryAll retries all present dead letters. It does not retry messages that fail again meanwhile.
-func (d *commands) retryAll(ctx context.Context, c *client.Client, yes bool) error {
+// retryAll retries all present dead letters of a selection. It does not retry messages that fail again
+// meanwhile.
+func (d *commands) retryAll(ctx context.Context, c *client.Client, of selection, yes bool) error {
 	now, err := c.Stats(ctx)
 	if err != nil {
 		return err
 	}
-	total := now.DeadLetters
-	if agreed, err := d.confirm(yes || total == 0, fmt.Sprintf("Retry %s?", counted(total))); !agreed {
+	total, question := now.DeadLetters, fmt.Sprintf("Retry %s?", counted(now.DeadLetters))
+	if of != (selection{}) {
+		question = fmt.Sprintf("Retry those of %s that match?", counted(total))
+	}
+	if agreed, err := d.confirm(yes || total == 0, question); !agreed {
 		return err
 	}
-	bar := cli.StartProgress(d.Stderr, "retried", total)
+	bar := d.progress(of, total)
 	defer bar.End()
 	retried, refused := 0, 0
-	for o, err := range c.RetryDeadLetters(ctx, client.RetryDeadLettersQuery{}) {
+	for o, err := range c.RetryDeadLetters(ctx, client.RetryDeadLettersQuery{Reason: of.reason, Campaign: of.campaign}) {
 		if err != nil {
 			bar.End()
 			return errors.Join(err, d.summary("retried %s before the failure\n", counted(retried)))
@@ -143,6 +149,14 @@ func (d *commands) retryAll(ctx context.Context, c *client.Client, yes bool) err
 		return err
 	}
 	return d.mentionAlerts(now.FailedAlerts, "retry")
+}
+
+// progress shows how many dead letters are retried. How many a selection has is not known before.
+func (d *commands) progress(of selection, total int) *cli.Progress {
+	if of != (selection{}) {
+		return cli.StartCount(d.Stderr, "retried")
+	}
+	return cli.StartProgress(d.Stderr, "retried", total)
 }
 
 // purgeMany purges messages or alerts that ended longer ago than age. It asks for confirmation
