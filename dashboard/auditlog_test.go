@@ -82,12 +82,12 @@ func TestWithoutTheAuditLogNothingIsChanged(t *testing.T) {
 			changes++
 		}
 	}
-	require.Equal(t, 17, changes)
+	require.Equal(t, 18, changes)
 	require.Equal(t, http.StatusServiceUnavailable, b.plan(submit, messages).status)
 	require.Equal(t, http.StatusServiceUnavailable, b.post("/policy/refit", "name", "default", "then", "cancel", "confirmed", "yes").status)
 	for target, fields := range map[string][]string{
 		"/policy/apply":   {"name", "default", "rules", "7/minute", "version", "1", "confirmed", "yes"},
-		"/dead-letters":   {"letter", "alice dead", "do", "purge", "confirmed", "yes"},
+		"/dead-letters":   {"chosen", "alice dead", "do", "purge", "confirmed", "yes"},
 		"/message/cancel": {"user", "alice", "id", "m", "confirmed", "yes"},
 		"/user/erase":     {"name", "alice", "confirmed", "yes"},
 		"/tiers":          {"tier", "gold"},

@@ -198,6 +198,27 @@ func TestBlockingAsks(t *testing.T) {
 	require.Contains(t, b.refused(b.post("/user/submit", "name", "alice", "title", "Hi", "send_at", "2026-11-22T10:00")), "blocked")
 }
 
+// Settings that scheduled messages do not fit say how many, and what becomes of them.
+func TestSettingsSayWhatTheyDo(t *testing.T) {
+	t.Parallel()
+	b := locked(t).operator()
+	b.submits("m", "+1h")
+	b.submits("n", "+2h")
+	for then, says := range map[string]string{
+		"": "each waits at its time", "keep": "each is sent as planned", "shift": "each moves to its next free time", "drop": "each is dropped",
+	} {
+		got := b.post("/user/settings", "name", "alice", "do_not_disturb_until", "2026-11-21T11:30:00Z", "then", then)
+		require.Contains(t, got.page().plain(), "1 scheduled message would not fit the new settings: "+says)
+	}
+	require.Empty(t, b.entries(), "nothing was changed")
+	_, got := b.confirmed("/user/settings", "name", "alice", "do_not_disturb_until", "2026-11-21T11:30:00Z", "then", "shift")
+	require.Contains(t, b.done(got), "Of 1 scheduled message that did not fit, 1 moved")
+	require.Contains(t, b.shows("/message?user=alice&id=m").plain(), "2026-11-21 11:30:00 UTC")
+	question, got := b.confirmed("/user/settings", "name", "alice", "blocked", "yes", "then", "drop")
+	require.Equal(t, "Block the user? New messages will be refused, and 2 scheduled messages dropped now.", question)
+	b.done(got)
+}
+
 func TestDevices(t *testing.T) {
 	t.Parallel()
 	b := locked(t).operator()

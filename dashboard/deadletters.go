@@ -1,9 +1,9 @@
 package dashboard
 
 import (
-	"fmt"
+	"cmp"
 	"net/http"
-	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,99 +17,179 @@ type deadLettersPage struct {
 	listing
 
 	DeadLetters []message.Status
+	Groups      []letterGroup // of the oldest dead letters, on the first page without filters
+	MoreGroups  bool          // there are more dead letters than those
+}
+
+// letterGroup is how many dead letters were given up for a reason.
+type letterGroup struct {
+	Reason, Status string
+	Count          int
+	First, Last    message.Time // when they ended
+	Said           string       // what a provider said to the last one; "" for nothing
+}
+
+// groupLetters counts dead letters by reason and status, those with most first.
+func groupLetters(letters []message.Status) []letterGroup {
+	var groups []letterGroup
+	for _, m := range letters {
+		i := slices.IndexFunc(groups, func(g letterGroup) bool { return g.Reason == m.Reason && g.Status == m.Status })
+		if i < 0 {
+			i, groups = len(groups), append(groups, letterGroup{Reason: m.Reason, Status: m.Status, First: m.EndedAt})
+		}
+		groups[i].Count++
+		groups[i].Last, groups[i].Said = m.EndedAt, cmp.Or(m.ProviderSaid, groups[i].Said)
+	}
+	slices.SortStableFunc(groups, func(a, b letterGroup) int { return b.Count - a.Count })
+	return groups
+}
+
+// lettersOf returns the query for the dead letters that filters select.
+func lettersOf(filter func(name string) string, size int) client.ListDeadLettersQuery {
+	return client.ListDeadLettersQuery{User: filter("user"), Reason: filter("reason"), Campaign: filter("campaign"), Account: filter("account"), Limit: size}
 }
 
 func (d *Dashboard) listDeadLetters(w http.ResponseWriter, r *http.Request) {
-	p := &deadLettersPage{page: d.page(r, "Dead letters"), listing: listingOf(r, "user")}
+	p := &deadLettersPage{page: d.page(r, "Failures"), listing: listingOf(r, "user", "reason", "campaign", "account")}
 	p.Script = "select.js"
 	list[message.Status]{
 		name: "dead-letters", page: p, at: &p.listing, entries: &p.DeadLetters,
-		columns: []string{"user", "id", "send_at", "ended_at", "status", "reason", "attempts", "account", "category", "campaign"},
+		columns: []string{"user", "id", "send_at", "ended_at", "status", "reason", "provider_said", "attempts", "account", "category", "campaign"},
 		row: func(m message.Status) []string {
-			return []string{m.User, m.ID, iso(m.SendAt), iso(m.EndedAt), m.Status, m.Reason, number(m.Attempts), m.Account, m.Category, m.Campaign}
+			return []string{m.User, m.ID, iso(m.SendAt), iso(m.EndedAt), m.Status, m.Reason, m.ProviderSaid, number(m.Attempts), m.Account, m.Category, m.Campaign}
 		},
 		read: func(size int) ([]message.Status, string, error) {
-			answer, err := d.api.ListDeadLettersPage(r.Context(), client.ListDeadLettersQuery{User: p.Get("user"), Limit: size}, p.At)
+			grouped := !p.Filtered() && p.At == "" && !wantsCSV(r)
+			if grouped {
+				size = maxPage
+			}
+			answer, err := d.api.ListDeadLettersPage(r.Context(), lettersOf(p.Get, size), p.At)
+			if !grouped || err != nil {
+				return answer.DeadLetters, answer.NextCursor, err
+			}
+			p.Groups, p.MoreGroups = groupLetters(answer.DeadLetters), answer.NextCursor != ""
+			if len(answer.DeadLetters) <= pageSize {
+				return answer.DeadLetters, answer.NextCursor, nil
+			}
+			answer, err = d.api.ListDeadLettersPage(r.Context(), lettersOf(p.Get, pageSize), p.At)
 			return answer.DeadLetters, answer.NextCursor, err
 		},
 	}.show(d, w, r)
 }
 
-// maxMany is how many dead letters one request retries or removes.
-const maxMany = 1000
-
 // changeDeadLetters retries or removes the chosen dead letters, or all old ones.
 func (d *Dashboard) changeDeadLetters(w http.ResponseWriter, r *http.Request) {
 	to := back(r, "/dead-letters")
-	do := r.PostFormValue("do")
-	chosen := r.PostForm["letter"]
-	switch {
-	case do == "purge-old":
+	c := manyChange{noun: "dead letter"}
+	switch r.PostFormValue("do") {
+	case "purge-old":
 		d.purgeOldLetters(w, r, to)
 		return
-	case do != "retry" && do != "purge":
-		d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: "do must be retry, purge or purge-old"}, to)
+	case "retry-all", "purge-all":
+		d.changeAllLetters(w, r, r.PostFormValue("do") == "retry-all", to)
 		return
-	case len(chosen) == 0:
-		d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: "Choose at least one dead letter."}, to)
-		return
-	case len(chosen) > maxMany:
-		d.refused(w, r, &problem{Status: http.StatusUnprocessableEntity, Detail: fmt.Sprintf("Choose at most %d dead letters.", maxMany)}, to)
-		return
-	}
-	many := plural(len(chosen), "dead letter")
-	if do == "purge" && !d.confirmed(w, r, "Remove "+many+"? Their content, records and ids are erased. This can't be undone.", "Remove", to) {
-		return
-	}
-	if do == "retry" && len(chosen) > 1 && !d.confirmed(w, r, "Send "+many+" again? Each gets its user's next free time.", "Send again", to) {
-		return
-	}
-	done, failures := 0, []string(nil)
-	for _, one := range chosen {
-		user, id, ok := parseRef(one)
-		if !ok {
-			failures = append(failures, clip(one, 80)+": not a message.")
-			continue
+	case "purge":
+		c.question = "Remove %s? Their content, records and ids are erased. This can't be undone."
+		c.yes, c.did, c.change = "Remove", "removed.", func(user, id string) error {
+			_, err := d.api.PurgeDeadLetter(r.Context(), user, id)
+			return err
 		}
-		err := d.changeLetter(r, do, user, id)
-		if err != nil && (len(chosen) == 1 || hopeless(err)) {
+	case "retry":
+		c = d.retryMany(r, c.noun)
+	default:
+		d.refused(w, r, unprocessable("do must be retry, purge, retry-all, purge-all or purge-old"), to)
+		return
+	}
+	d.changeMany(w, r, c, to)
+}
+
+// retryMany sends chosen messages again. One alone needs no question.
+func (d *Dashboard) retryMany(r *http.Request, noun string) manyChange {
+	c := manyChange{noun: noun, yes: "Send again", did: "will be sent again.", change: func(user, id string) error {
+		_, err := d.api.RetryDeadLetter(r.Context(), user, id)
+		return err
+	}}
+	if len(r.PostForm["chosen"]) > 1 {
+		c.question = "Send %s again? Each gets its user's next free time."
+	}
+	return c
+}
+
+// changeAllLetters retries or removes all dead letters that the filters of a form select.
+func (d *Dashboard) changeAllLetters(w http.ResponseWriter, r *http.Request, retry bool, to string) {
+	of := lettersOf(r.PostFormValue, maxPage)
+	found, more, err := first(d.api.ListDeadLetters(r.Context(), of), maxPage)
+	if err != nil {
+		d.refused(w, r, err, to)
+		return
+	}
+	count := plural(len(found), "dead letter")
+	if more {
+		count = "more than " + count
+	}
+	question, yes, did := "Remove "+count+"? Their content, records and ids are erased. This can't be undone.", "Remove", "removed."
+	if retry {
+		question, yes, did = "Send "+count+" again? Each gets its user's next free time.", "Send again", "will be sent again."
+	}
+	if !d.confirmed(w, r, question, yes, to) {
+		return
+	}
+	of.Limit = pageSize
+	done, refused, cursor := 0, 0, ""
+	for began := d.o.Now(); ; {
+		outcomes, next, err := d.changeLetters(r, of, cursor, retry)
+		for _, o := range outcomes {
+			if o.Outcome == message.Refused {
+				refused++
+			} else {
+				done++
+			}
+		}
+		if err != nil {
 			d.refused(w, r, err, to)
 			return
 		}
-		if err != nil {
-			failures = append(failures, id+": "+problemOf(err).Sentence())
-			continue
+		if cursor = next; cursor == "" || d.o.Now().Sub(began) > changeWithin {
+			break
 		}
-		done++
 	}
-	text := plural(done, "dead letter") + map[string]string{"retry": " will be sent again.", "purge": " removed."}[do]
-	if len(failures) > 0 {
-		err := &problem{Status: http.StatusConflict, Detail: text + "  Failed: " + strings.Join(failures[:min(len(failures), 5)], " ")}
-		d.refused(w, r, err, to)
-		return
+	text := plural(done, "dead letter") + " " + did
+	if refused > 0 {
+		text += " " + plural(refused, "dead letter") + " remained: open one to see why."
+	}
+	if cursor != "" {
+		text += " There may be more: do it again."
 	}
 	d.done(w, r, text, to)
 }
 
-// hopeless reports whether every other dead letter would fail with the same error.
-func hopeless(err error) bool {
-	status := problemOf(err).Status
-	return status >= http.StatusInternalServerError || status == http.StatusForbidden || status == http.StatusUnauthorized || status == http.StatusTooManyRequests
-}
-
-// changeLetter retries or removes a dead letter.
-func (d *Dashboard) changeLetter(r *http.Request, do, user, id string) error {
-	change := d.api.PurgeDeadLetter
-	if do == "retry" {
-		change = d.api.RetryDeadLetter
+// changeLetters retries or removes a page of dead letters, and returns their outcomes and the cursor of
+// the next page.
+func (d *Dashboard) changeLetters(r *http.Request, of client.ListDeadLettersQuery, cursor string, retry bool) (outcomes []message.Outcome, next string, err error) {
+	if retry {
+		page, err := d.api.RetryDeadLettersPage(r.Context(), client.RetryDeadLettersQuery(of), cursor)
+		return page.Outcomes, page.NextCursor, err
 	}
-	_, err := change(r.Context(), user, id)
-	return err
+	page, err := d.api.ListDeadLettersPage(r.Context(), of, cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, letter := range page.DeadLetters {
+		o, err := d.api.PurgeDeadLetter(r.Context(), letter.User, letter.ID)
+		if isNotFound(err) {
+			continue // somebody else was quicker
+		}
+		if err != nil {
+			return outcomes, "", err
+		}
+		outcomes = append(outcomes, o)
+	}
+	return outcomes, page.NextCursor, nil
 }
 
 // purgeOlder removes dead letters that ended longer ago than an age, and returns their number.
 func (d *Dashboard) purgeOlder(r *http.Request, age string) (purged int, err error) {
-	for began := d.o.Now(); d.o.Now().Sub(began) < purgeWithin; {
+	for began := d.o.Now(); d.o.Now().Sub(began) < changeWithin; {
 		answer, err := d.api.PurgeDeadLetters(r.Context(), client.PurgeDeadLettersQuery{OlderThan: age})
 		if err != nil {
 			return purged, err
@@ -131,22 +211,8 @@ func (d *Dashboard) purgeOldLetters(w http.ResponseWriter, r *http.Request, to s
 	d.end(w, r, err, plural(purged, "dead letter")+" removed.", to)
 }
 
-// purgeWithin bounds how long a request removes dead letters.
-const purgeWithin = 20 * time.Second
-
-// ref returns the value of a form that names a message; parseRef reads it. Both parts are
-// escaped, so that the space between them is the only one.
-func ref(user, id string) string { return url.QueryEscape(user) + " " + url.QueryEscape(id) }
-
-func parseRef(text string) (user, id string, ok bool) {
-	first, second, ok := strings.Cut(text, " ")
-	user, err := url.QueryUnescape(first)
-	if err != nil {
-		return "", "", false
-	}
-	id, err = url.QueryUnescape(second)
-	return user, id, ok && err == nil
-}
+// changeWithin bounds how long a request retries or removes dead letters.
+const changeWithin = 20 * time.Second
 
 // plural returns a count with a noun.
 func plural(n int, noun string) string {

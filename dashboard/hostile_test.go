@@ -153,8 +153,8 @@ func TestHostileReasons(t *testing.T) {
 	require.Contains(t, b.shows("/accounts").plain(), "https://example.com/?x=<script>")
 
 	letters := b.shows("/dead-letters")
-	require.Equal(t, "al%3Ci%3Ece m", attribute(letters.find("input", "name", "letter")[0], "value"))
-	question, got := b.confirmed("/dead-letters", "letter", "al%3Ci%3Ece m", "do", "purge")
+	require.Equal(t, "al%3Ci%3Ece m", attribute(letters.find("input", "name", "chosen")[0], "value"))
+	question, got := b.confirmed("/dead-letters", "chosen", "al%3Ci%3Ece m", "do", "purge")
 	require.Contains(t, question, "Remove 1 dead letter?")
 	require.Equal(t, "1 dead letter removed.", b.done(got))
 	_, got = b.confirmed("/alerts", "alert", alert, "do", "purge")

@@ -26,15 +26,15 @@ func TestDeadLetters(t *testing.T) {
 	require.Equal(t, "/dead-letters", fields.Get("back"))
 
 	b.logs("retry dead letter; user0; m; done", func() {
-		require.Equal(t, "1 dead letter will be sent again.", b.done(b.post("/dead-letters", "letter", "user0 m", "do", "retry")))
+		require.Equal(t, "1 dead letter will be sent again.", b.done(b.post("/dead-letters", "chosen", "user0 m", "do", "retry")))
 	})
 	require.Contains(t, b.shows("/message?user=user0&id=m").plain(), "scheduled")
 	b.logs("retry dead letter; user0; m; refused", func() {
-		require.Contains(t, b.refused(b.post("/dead-letters", "letter", "user0 m", "do", "retry")), "No dead letter")
+		require.Contains(t, b.refused(b.post("/dead-letters", "chosen", "user0 m", "do", "retry")), "No dead letter")
 	})
 
 	// Many at once, one of which is gone.
-	question, got := b.confirmed("/dead-letters", "back", "/dead-letters?user=x", "letter", "user0 m", "letter", "user1 m", "letter", "user2 m", "letter", "nonsense", "do", "purge")
+	question, got := b.confirmed("/dead-letters", "back", "/dead-letters?user=x", "chosen", "user0 m", "chosen", "user1 m", "chosen", "user2 m", "chosen", "nonsense", "do", "purge")
 	require.Equal(t, "Remove 4 dead letters? Their content, records and ids are erased. This can't be undone.", question)
 	said := b.refused(got)
 	require.Contains(t, said, "2 dead letters removed. Failed:")
@@ -45,16 +45,44 @@ func TestDeadLetters(t *testing.T) {
 	require.Equal(t, notFound, b.get("/message?user=user1&id=m").status)
 
 	require.Equal(t, "Choose at least one dead letter.", b.refused(b.post("/dead-letters", "do", "purge")))
-	require.Contains(t, b.refused(b.post("/dead-letters", "do", "explode", "letter", "user3 m")), "retry, purge or purge-old")
+	require.Contains(t, b.refused(b.post("/dead-letters", "do", "explode", "chosen", "user3 m")), "retry, purge, retry-all, purge-all or purge-old")
 	many := form("do", "purge")
 	for i := range 1001 {
-		many.Add("letter", "user m"+strconv.Itoa(i))
+		many.Add("chosen", "user m"+strconv.Itoa(i))
 	}
 	require.Equal(t, "Choose at most 1000 dead letters.", b.refused(b.send("/dead-letters", many)))
 
-	question, got = b.confirmed("/dead-letters", "letter", "user3 m", "letter", "user4 m", "do", "retry")
+	question, got = b.confirmed("/dead-letters", "chosen", "user3 m", "chosen", "user4 m", "do", "retry")
 	require.Contains(t, question, "Send 2 dead letters again?")
 	require.Equal(t, "2 dead letters will be sent again.", b.done(got))
+}
+
+// Dead letters are grouped by their reason, and those that a filter selects are changed at once.
+func TestDeadLettersByReason(t *testing.T) {
+	t.Parallel()
+	b := locked(t).operator()
+	for i := range 4 {
+		b.failsFor("user"+strconv.Itoa(i), "m", "unavailable")
+	}
+	b.failsFor("user4", "m", "gone")
+	shown := b.shows("/dead-letters")
+	require.Contains(t, shown.plain(), "unavailablefailed4")
+	require.Contains(t, shown.plain(), "gonefailed1")
+
+	filtered := b.shows(shown.link("unavailable"))
+	require.NotContains(t, filtered.plain(), "user4")
+	require.NotContains(t, filtered.plain(), "By reason")
+	question, got := b.confirmed("/dead-letters", "reason", "unavailable", "user", "user0", "do", "purge-all")
+	require.Equal(t, "Remove 1 dead letter? Their content, records and ids are erased. This can't be undone.", question)
+	require.Equal(t, "1 dead letter removed.", b.done(got))
+	b.passes(time.Second)
+	b.logs("retry dead letters; reason unavailable; limit 50; done", func() {
+		question, got = b.confirmed("/dead-letters", "reason", "unavailable", "do", "retry-all")
+		require.Equal(t, "Send 3 dead letters again? Each gets its user's next free time.", question)
+		require.Equal(t, "3 dead letters will be sent again.", b.done(got))
+	})
+	require.Equal(t, []string{"m"}, b.ids("/dead-letters"))
+	require.Contains(t, b.shows("/dead-letters?reason=none").plain(), "No dead letters match.")
 }
 
 func TestOldDeadLetters(t *testing.T) {

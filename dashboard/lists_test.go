@@ -30,9 +30,9 @@ func TestFiltersSurvivePaging(t *testing.T) {
 		shown := b.shows(next)
 		require.Equal(t, shown.text, b.shows(next).text, "going back shows the same page")
 		require.Equal(t, "a+b &", shown.value("user_prefix"))
-		require.Equal(t, "2026-11-21T10:30:00Z", shown.value("from"), "in the zone that was meant")
+		require.Equal(t, "2026-11-21T10:30:00", shown.value("from"), "in UTC, as its label says")
 		for _, row := range shown.cells() {
-			seen[row[0]]++
+			seen[row[1]]++
 		}
 		download, err := url.Parse(shown.link("Download as CSV"))
 		require.NoError(t, err)
@@ -136,4 +136,17 @@ func TestADownloadOfManyPages(t *testing.T) {
 	got := b.get("/users?format=csv")
 	require.Equal(t, 503, got.status)
 	require.Empty(t, got.header.Get("Content-Disposition"))
+}
+
+// The search finds a campaign of each account that has messages of it, for whoever reaches them.
+func TestTheSearchFindsCampaigns(t *testing.T) {
+	t.Parallel()
+	r := locked(t)
+	r.acceptsOf("acme", map[string]any{"user": "alice", "id": "m", "title": "Hi", "send_at": "+1h", "campaign": "spring"})
+	r.acceptsOf("beta", map[string]any{"user": "bob", "id": "m", "title": "Hi", "send_at": "+1h", "campaign": "spring"})
+	shown := r.operator().shows("/search?q=spring").plain()
+	require.Contains(t, shown, "1 message of the account acme")
+	require.Contains(t, shown, "1 message of the account beta")
+	got := r.sender("acme").get("/search?q=spring")
+	require.Equal(t, "/campaign?account=acme&name=spring", got.to(), "the only hit")
 }

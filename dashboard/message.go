@@ -4,7 +4,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/message"
@@ -81,57 +80,4 @@ func (d *Dashboard) cancelMessage(w http.ResponseWriter, r *http.Request) {
 	}
 	_, err := d.api.CancelMessage(r.Context(), user, id)
 	d.end(w, r, err, "The message was cancelled.", to)
-}
-
-// messagesPage finds messages of all users.
-type messagesPage struct {
-	page
-	listing
-
-	Messages []message.Status
-	Statuses []string
-	Wrong    string
-}
-
-// messageFilters are the parameters of findMessages.
-func messageFilters() []string {
-	return []string{"campaign", "category", "status", "from", "until", "user", "user_prefix", "account"}
-}
-
-func (d *Dashboard) listMessages(w http.ResponseWriter, r *http.Request) {
-	p := &messagesPage{page: d.page(r, "Messages"), listing: listingOf(r, append(messageFilters(), "id")...), Statuses: statuses()}
-	list[message.Status]{
-		name: "messages", page: p, at: &p.listing, entries: &p.Messages, wrong: &p.Wrong,
-		columns: []string{"user", "id", "send_at", "status", "attempts", "reason", "campaign"},
-		row: func(m message.Status) []string {
-			return []string{m.User, m.ID, iso(m.SendAt), m.Status, number(m.Attempts), m.Reason, m.Campaign}
-		},
-		read: func(size int) ([]message.Status, string, error) {
-			return d.findMessages(r, p.listing, size)
-		},
-	}.show(d, w, r)
-}
-
-// findMessages finds a page of messages, by their id or by the other filters.
-func (d *Dashboard) findMessages(r *http.Request, l listing, size int) ([]message.Status, string, error) {
-	if id := l.Get("id"); id != "" {
-		answer, err := d.api.FindMessagePage(r.Context(), id, client.FindMessageQuery{Limit: min(size, pageSize)}, l.At)
-		if isNotFound(err) {
-			return nil, "", nil
-		}
-		return answer.Messages, answer.NextCursor, err
-	}
-	from, until, err := l.ends()
-	if err != nil {
-		return nil, "", err
-	}
-	answer, err := d.api.FindMessagesPage(r.Context(), client.FindMessagesQuery{
-		Campaign: l.Get("campaign"), Category: l.Get("category"), Status: l.Get("status"), From: from, Until: until,
-		User: l.Get("user"), UserPrefix: l.Get("user_prefix"), Account: l.Get("account"), Limit: size,
-	}, l.At)
-	return answer.Messages, answer.NextCursor, err
-}
-
-func statuses() []string {
-	return strings.Fields("scheduled moved postponed sending delivered dropped failed uncertain cancelled")
 }

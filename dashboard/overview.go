@@ -79,6 +79,7 @@ type liveState struct {
 	At     int64             `json:"at"`     // Unix ms, by the store's clock
 	Values map[string]string `json:"values"` // texts by the name of their place
 	Alarms map[string]bool   `json:"alarms"` // which of them are bad news
+	Needs  []need            `json:"needs"`  // what needs somebody, the most urgent first
 	// Stopped says whether all sending is stopped. A page that was made before is loaded again.
 	Stopped bool `json:"stopped"`
 	// Series are counts of each of the last 60 minutes, by name.
@@ -155,9 +156,40 @@ func liveStateOf(o *overview.Overview) liveState {
 	s.Alarms["behind"] = o.Behind > o.Horizon/2
 	s.Alarms["workers"] = len(o.Workers) == 0
 	s.Alarms["failed"], s.Alarms["dead_letters"], s.Alarms["failed_alerts"] = failed > 0, o.DeadLetters > 0, o.FailedAlerts > 0
+	s.Needs = needsOf(o)
 	s.addSeries(o.Minutes)
 	s.Reasons = []reasons{reasonsOf("refused", hour.Refused), reasonsOf("dropped", hour.Dropped), reasonsOf("failed", hour.Failed)}
 	return s
+}
+
+// need is something that needs somebody, with the page that shows it.
+type need struct {
+	Text string `json:"text"`
+	To   string `json:"to"`
+}
+
+// fullAt is the share of the store's memory from which on it needs somebody.
+const fullAt = 0.9
+
+// needsOf returns what needs somebody.
+func needsOf(o *overview.Overview) []need {
+	needs := []need{}
+	add := func(needed bool, text, to string) {
+		if needed {
+			needs = append(needs, need{text, to})
+		}
+	}
+	add(len(o.Workers) == 0, "No worker delivers: accepted messages wait", "/workers")
+	for _, c := range o.Channels {
+		add(c.Stopped, "The channel "+c.Name+" is stopped: "+c.Reason, "/workers")
+	}
+	for _, m := range o.Memory {
+		add(m.MaxBytes > 0 && float64(m.UsedBytes) > fullAt*float64(m.MaxBytes), "The store "+m.Server+" is nearly full", "/workers")
+	}
+	add(o.Behind > o.Horizon/2, "The queue is "+length(o.Behind)+" behind", "/workers")
+	add(o.DeadLetters > 0, plural(o.DeadLetters, "dead letter"), "/dead-letters")
+	add(o.FailedAlerts > 0, plural(o.FailedAlerts, "alert")+" not delivered", "/alerts")
+	return needs
 }
 
 func (s *liveState) addSeries(minutes []activity.Span) {

@@ -46,6 +46,7 @@ type policyPage struct {
 	New      bool // there is no such policy yet
 	Form     policyForm
 	Sliders  []planRule
+	Weeks    []week // when the stored policy lets nothing be sent
 	Versions []policyVersion
 	Wrong    string // why the form was not applied
 }
@@ -71,6 +72,10 @@ func (d *Dashboard) showPolicy(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.Form = policyFormOf(stored)
+	if p.Weeks, err = weeksOf(stored, p.Now); err != nil {
+		d.showError(w, r, err)
+		return
+	}
 	d.renderPolicy(w, r, http.StatusOK, p)
 }
 

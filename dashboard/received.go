@@ -13,7 +13,7 @@ const (
 	maxForm   = 64 << 10  // as a request to the API
 	maxKey    = 4 << 10   // an API key, and where to go with it
 	maxPolicy = 192 << 10 // what the API accepts, percent-encoded
-	maxChosen = 1 << 20   // maxMany dead letters with the longest names
+	maxChosen = 1 << 20   // maxMany messages with the longest names
 )
 
 // formWithin bounds how long a form takes to arrive.

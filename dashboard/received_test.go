@@ -60,7 +60,7 @@ func TestWhatIsReadOfABody(t *testing.T) {
 			}
 		}
 		most := map[string]int64{
-			"POST /login": 4 << 10, "POST /dead-letters": 1 << 20, "POST /policy/check": 192 << 10, "POST /policy/apply": 192 << 10, "POST /policy/dry-run": 192 << 10,
+			"POST /login": 4 << 10, "POST /dead-letters": 1 << 20, "POST /messages": 1 << 20, "POST /policy/check": 192 << 10, "POST /policy/apply": 192 << 10, "POST /policy/dry-run": 192 << 10,
 		}[q.route]
 		switch {
 		case strings.HasPrefix(q.route, "POST /plan/"):

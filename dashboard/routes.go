@@ -43,6 +43,7 @@ func (d *Dashboard) table() []route {
 		{method: http.MethodPost, path: "/user/erase", handle: d.eraseUser, scope: admin},
 
 		{method: http.MethodGet, path: "/messages", handle: d.listMessages},
+		{method: http.MethodPost, path: "/messages", handle: d.changeMessages, scope: submits, form: maxChosen},
 		{method: http.MethodGet, path: "/message", handle: d.showMessage},
 		{method: http.MethodPost, path: "/message/move", handle: d.moveMessage, scope: submits},
 		{method: http.MethodPost, path: "/message/cancel", handle: d.cancelMessage, scope: submits},

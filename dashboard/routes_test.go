@@ -63,6 +63,7 @@ func requests() []asked {
 		{route: "POST /user/erase", form: yes("name", "nobody"), statuses: admins(ok)},
 
 		{route: "GET /messages", statuses: readers},
+		{route: "POST /messages", form: yes("do", "cancel", "chosen", "alice none"), statuses: everybody(notFound)},
 		{route: "GET /message", query: "user=alice&id=m", statuses: statuses{ok, ok, notFound, forbidden}},
 		{route: "POST /message/move", form: form("user", "alice", "id", "none", "send_at", "now"), statuses: everybody(notFound)},
 		{route: "POST /message/cancel", form: yes("user", "alice", "id", "none"), statuses: everybody(notFound)},
@@ -96,7 +97,7 @@ func requests() []asked {
 		{route: "POST /tiers", form: form("tier", "No Name"), statuses: admins(invalid)},
 
 		{route: "GET /dead-letters", statuses: admins(ok)},
-		{route: "POST /dead-letters", form: form("do", "retry", "letter", "alice none"), statuses: admins(notFound)},
+		{route: "POST /dead-letters", form: form("do", "retry", "chosen", "alice none"), statuses: admins(notFound)},
 		{route: "GET /alerts", statuses: admins(ok)},
 		{route: "POST /alerts", form: form("do", "retry", "alert", "none"), statuses: admins(invalid)},
 

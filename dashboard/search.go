@@ -1,7 +1,9 @@
 package dashboard
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/client"
@@ -94,25 +96,25 @@ func (d *Dashboard) seekMessages(r *http.Request, p *searchPage) error {
 	return nil
 }
 
+// seekCampaign looks for messages of a campaign, of all accounts that the caller reaches.
 func (d *Dashboard) seekCampaign(r *http.Request, p *searchPage) error {
-	found, err := d.api.CountCampaign(r.Context(), p.Sought, client.CountCampaignQuery{})
-	if err != nil && problemOf(err).Status == http.StatusTooManyRequests {
-		p.Hits = append(p.Hits, hit{"Campaign", p.Sought, link("/campaign", "name", p.Sought), "was not looked for, since others are being counted"})
-		return nil
-	}
+	found, err := d.api.FindMessagesPage(r.Context(), client.FindMessagesQuery{Campaign: p.Sought, Limit: pageSize}, "")
 	if err != nil {
 		return err
 	}
-	messages := 0
-	for _, n := range found.Statuses {
-		messages += n
+	count := make(map[string]int)
+	for _, m := range found.Messages {
+		count[m.Account]++
 	}
-	about := plural(messages, "message")
-	if found.More != "" { // the rest is not counted yet
-		about = "more than " + about
-	}
-	if messages > 0 || found.More != "" {
-		p.Hits = append(p.Hits, hit{"Campaign", p.Sought, link("/campaign", "name", p.Sought), about})
+	for _, account := range slices.Sorted(maps.Keys(count)) {
+		about := plural(count[account], "message")
+		if found.NextCursor != "" {
+			about += " or more"
+		}
+		if account != "" {
+			about += " of the account " + account
+		}
+		p.Hits = append(p.Hits, hit{"Campaign", p.Sought, link("/campaign", "name", p.Sought, "account", account), about})
 	}
 	return nil
 }

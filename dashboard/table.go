@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,6 +54,9 @@ func listingOf(r *http.Request, filters ...string) listing {
 	}
 	return l
 }
+
+// Names returns the names of the filters that are set.
+func (l listing) Names() []string { return slices.Sorted(maps.Keys(l.query)) }
 
 // Get returns a filter.
 func (l listing) Get(name string) string { return l.query.Get(name) }

@@ -31,7 +31,22 @@ func (d *Dashboard) submit(w http.ResponseWriter, r *http.Request) {
 	if accepted.Shifted {
 		text = "Accepted for the next free time, " + when(accepted.SendAt) + ": the requested time was not free."
 	}
+	if err != nil {
+		to = withNext(to, problemOf(err).Outcome.NextFreeAt.Time)
+	}
 	d.end(w, r, err, text, to)
+}
+
+// withNext returns the address of a user's page whose form offers a time; zero for none.
+func withNext(to string, at time.Time) string {
+	address, err := url.Parse(to)
+	if err != nil || at.IsZero() {
+		return to
+	}
+	query := address.Query()
+	query.Set("next", text(at))
+	address.RawQuery = query.Encode()
+	return address.String()
 }
 
 // sendTime returns the send time of a form; the zero time for now. Its error is the API's.
@@ -130,13 +145,24 @@ func (d *Dashboard) saveSettings(w http.ResponseWriter, r *http.Request) {
 		*into = strings.TrimSpace(r.PostFormValue(name))
 	}
 	to := back(r, link("/user", "name", user))
-	if form.Blocked && !d.confirmed(w, r, "Block the user? New messages will be refused, and scheduled ones dropped at their send times.", "Block", to) {
-		return
-	}
 	draft, err := form.draft()
 	if err != nil {
 		d.showSettingsAgain(w, r, user, form, err)
 		return
+	}
+	if !isConfirmed(r) {
+		looked := draft
+		looked.DryRun = true
+		would, err := d.api.SetUserSettings(r.Context(), user, looked)
+		_, invalid := errors.AsType[*client.InvalidError](err) // so is the change, which is logged
+		if err != nil && !invalid {
+			d.refused(w, r, err, to)
+			return
+		}
+		if question := whatFollows(draft, would.Scheduled); !invalid && question != "" {
+			d.ask(w, r, &confirmPage{Question: question, Yes: map[bool]string{true: "Block", false: "Save"}[form.Blocked], Back: to})
+			return
+		}
 	}
 	saved, err := d.api.SetUserSettings(r.Context(), user, draft)
 	if _, invalid := errors.AsType[*client.InvalidError](err); invalid {
@@ -144,6 +170,32 @@ func (d *Dashboard) saveSettings(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	d.end(w, r, err, "The settings were saved. They take effect immediately."+followed(saved.Scheduled), to)
+}
+
+// whatFollows asks before settings that block a user, or that scheduled messages do not fit; "" for
+// others.
+func whatFollows(s message.SettingsDraft, f *message.FollowThrough) string {
+	affected := 0
+	if f != nil {
+		affected = f.Affected
+	}
+	count := plural(affected, "scheduled message")
+	switch {
+	case s.Blocked && affected == 0:
+		return "Block the user? New messages will be refused. No message is scheduled."
+	case s.Blocked && s.Then == message.ThenDrop:
+		return "Block the user? New messages will be refused, and " + count + " dropped now."
+	case s.Blocked:
+		return "Block the user? New messages will be refused, and " + count + " dropped, at the latest at their send times."
+	case affected == 0:
+		return ""
+	}
+	return count + " would not fit the new settings: " + map[string]string{
+		"":                "each waits at its time for the end of quiet hours or of do-not-disturb, and is dropped if the user does not want it.",
+		message.ThenKeep:  "each is sent as planned, unless the user does not want it or is not to be disturbed.",
+		message.ThenShift: "each moves to its next free time, and is dropped if there is none or the user does not want it.",
+		message.ThenDrop:  "each is dropped.",
+	}[s.Then] + " Save the settings?"
 }
 
 // followed says what became of scheduled messages; nil for none.

@@ -150,3 +150,46 @@ var sendlimit = {
   zones.append(Object.assign(document.createElement("label"), { htmlFor: choice.id, textContent: "Times in " }), choice);
   sendlimit.times(document);
 })();
+
+// Parts of a page with data-tab are shown one at a time; without scripts all of them are there.
+(function () {
+  const parts = [...document.querySelectorAll("[data-tab]")];
+  if (parts.length < 2) return;
+  const list = Object.assign(document.createElement("div"), { className: "tabs" });
+  list.setAttribute("role", "tablist");
+  const tabs = parts.map((part) => {
+    const tab = Object.assign(document.createElement("button"), { type: "button", textContent: part.dataset.tab, id: part.id + "-name" });
+    tab.setAttribute("role", "tab");
+    tab.setAttribute("aria-controls", part.id);
+    part.setAttribute("role", "tabpanel");
+    part.setAttribute("aria-labelledby", tab.id);
+    list.append(tab);
+    return tab;
+  });
+  const choose = (chosen) => parts.forEach((part, i) => {
+    part.hidden = i !== chosen;
+    tabs[i].setAttribute("aria-selected", String(i === chosen));
+    tabs[i].tabIndex = i === chosen ? 0 : -1;
+  });
+  const go = (i) => {
+    choose(i);
+    tabs[i].focus();
+    history.replaceState(null, "", "#" + parts[i].id);
+  };
+  list.addEventListener("click", (event) => { if (tabs.includes(event.target)) go(tabs.indexOf(event.target)); });
+  list.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    go((tabs.indexOf(document.activeElement) + step + tabs.length) % tabs.length);
+  });
+  const follow = () => {
+    const at = document.getElementById(location.hash.slice(1));
+    const named = parts.findIndex((part) => part.contains(at));
+    const wrong = parts.findIndex((part) => part.querySelector("[aria-invalid=true]"));
+    choose(Math.max(0, named, wrong));
+  };
+  parts[0].before(list);
+  addEventListener("hashchange", follow);
+  follow();
+})();

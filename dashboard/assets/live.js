@@ -18,6 +18,10 @@
     { values: (u, times) => times.map(clock), stroke: color("--text"), grid: { stroke: color("--line"), width: 1 }, ticks: { stroke: color("--line") } },
     { stroke: color("--text"), grid: { stroke: color("--line"), width: 1 }, ticks: { stroke: color("--line") }, size: 60 },
   ];
+  // Accepted and delivered are bars side by side; the others, which are few, are lines.
+  const counts = () => names.map(([key, label, c], i) => key === "accepted" || key === "delivered" ?
+    { label, stroke: color(c), fill: color(c), width: 0, points: { show: false }, paths: uPlot.paths.bars({ size: [0.4, 30], align: i ? 1 : -1 }) } :
+    { label, stroke: color(c), width: 2, dash: i > 2 ? [6, 3] : undefined, points: { show: false } });
   const size = (element, height) => ({ width: Math.max(200, element.clientWidth), height });
   const plots = [];
 
@@ -29,8 +33,7 @@
       element: hourly, height: 220,
       plot: new uPlot(Object.assign(size(hourly, 220), {
         tzDate: utc, axes: axes(), scales: { y: { range: (u, min, max) => [0, Math.max(max, 1)] } },
-        series: [{ label: "Minute (UTC)", value: (u, s) => clock(s) }].concat(names.map(([, label, c], i) => (
-          { label, stroke: color(c), width: 2, dash: i > 2 ? [6, 3] : undefined, points: { show: false } }))),
+        series: [{ label: "Minute (UTC)", value: (u, s) => clock(s) }].concat(counts()),
       }), pastData(), hourly),
       data: pastData,
     });
@@ -39,8 +42,7 @@
       element: week, height: 220, data: weekData,
       plot: new uPlot(Object.assign(size(week, 220), {
         tzDate: utc, axes: axes().map((axis, i) => i ? axis : Object.assign(axis, { values: (u, times) => times.map(day) })), scales: { y: { range: (u, min, max) => [0, Math.max(max, 1)] } },
-        series: [{ label: "Hour (UTC)", value: (u, s) => day(s) + " " + clock(s) }].concat(names.map(([, label, c], i) => (
-          { label, stroke: color(c), width: 2, dash: i > 2 ? [6, 3] : undefined, points: { show: false } }))),
+        series: [{ label: "Hour (UTC)", value: (u, s) => day(s) + " " + clock(s) }].concat(counts()),
       }), weekData(), week),
     });
     for (const [id, label, get] of [["plot-minutes", "Minute (UTC)", () => dueData("minutes", 60)], ["plot-hours", "Hour (UTC)", () => dueData("hours", 3600)]]) {
@@ -78,6 +80,7 @@
       if (value !== undefined) sendlimit.text(element, value);
     }
     for (const tile of document.querySelectorAll("[data-tile]")) tile.classList.toggle("alarm", Boolean((latest.alarms || {})[tile.dataset.tile]));
+    showNeeds(latest.needs || []);
     // A row stays where it is: new ones come after the others, so that nothing moves under a pointer.
     for (const reasons of latest.reasons || []) {
       const table = document.querySelector('[data-reasons="' + reasons.name + '"]');
@@ -102,6 +105,21 @@
       [new Date((latest.since + i * 60) * 1000).toISOString().slice(11, 16)].concat(names.map(([key]) => sendlimit.number(latest.series[key][i])))));
     for (const p of plots) p.plot.setData(p.data());
   };
+
+  let needed = null;
+  function showNeeds(needs) {
+    const text = JSON.stringify(needs);
+    if (text === needed) return; // what has the focus stays
+    needed = text;
+    const list = document.getElementById("needs");
+    list.textContent = "";
+    for (const { text, to } of needs) {
+      const item = document.createElement("li");
+      item.append(Object.assign(document.createElement("a"), { href: sendlimit.base + to, textContent: text }));
+      list.append(item);
+    }
+    document.getElementById("healthy").hidden = needs.length > 0;
+  }
 
   function fillTable(id, rows) {
     const body = document.getElementById(id).tBodies[0];

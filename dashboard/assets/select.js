@@ -1,10 +1,10 @@
 "use strict";
-// Chooses all dead letters of a page at once.
+// Chooses all messages of a page at once.
 (function () {
   const all = document.getElementById("all");
   if (!all) return;
-  const boxes = [...document.querySelectorAll('input[name="letter"]')];
-  const chosen = document.getElementById("chosen");
+  const boxes = [...document.querySelectorAll('input[name="chosen"]')];
+  const chosen = document.getElementById("number-chosen");
   document.getElementById("all-row").hidden = false;
   const tell = () => {
     const n = boxes.filter((box) => box.checked).length;

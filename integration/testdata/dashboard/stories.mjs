@@ -247,6 +247,8 @@ export const stories = {
   async "a user's settings, test messages and devices"(browser) {
     const page = await walk(browser, plan.keys.content);
     await page.goto("/user?name=settled");
+    const tab = (name) => page.getByRole("tab", { name }).click();
+    await tab("Settings");
     await page.getByLabel("Limits", { exact: true }).fill("20/calendar_dy");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("20/calendar_dy").first().waitFor();
@@ -255,6 +257,8 @@ export const stories = {
     await page.getByLabel("Limits", { exact: true }).fill("20/calendar_day");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("The settings were saved").waitFor();
+    assert.equal(await page.getByLabel("Limits", { exact: true }).isVisible(), true, "the tab is still open");
+    await tab("Timeline");
     await page.getByText("0 of 20").waitFor();
     await page.getByLabel("Send time, UTC").fill(input(base));
     await page.getByRole("button", { name: "Submit" }).click();
@@ -263,6 +267,7 @@ export const stories = {
     await page.getByRole("button", { name: "Submit" }).click();
     await page.locator(".said.failed").waitFor();
     assert.match(await page.locator(".said.failed").textContent(), /within 1 minute; the next free time is/);
+    await page.getByRole("tab", { name: "Timeline" }).press("ArrowRight");
     await page.getByText("Register a device").click();
     await page.getByLabel("Token").fill("cJ3example:APA91b");
     await page.getByLabel("Id", { exact: true }).last().fill("phone");
@@ -272,6 +277,7 @@ export const stories = {
     await page.getByText("Remove the device phone?").waitFor();
     await page.getByRole("button", { name: "Remove" }).click();
     await page.getByText("The device was removed").waitFor();
+    await tab("Settings");
     await page.getByLabel("Blocked: no message is accepted for the user").check();
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("link", { name: "No, go back" }).click();
@@ -390,25 +396,45 @@ export const stories = {
     await page.getByText("Cancelled: 5 messages").waitFor();
   },
 
+  async "chosen messages are moved and cancelled together"(browser) {
+    const page = await walk(browser, plan.keys.content);
+    for (let i = 0; i < 3; i++) await submit({ user: "chosen", id: "c" + i, title: "Title " + i, send_at: iso(base + day + i * minute) });
+    await page.goto("/messages?user=chosen");
+    await page.getByRole("link", { name: "Show titles" }).click();
+    await page.getByText("Title 2").waitFor();
+    await page.getByLabel("All on this page").check();
+    await page.getByLabel("Move by").fill("1m");
+    await page.getByRole("button", { name: "Move selected" }).click();
+    await page.getByText("Move 3 messages by 1m0s?").waitFor();
+    await page.getByRole("button", { name: "Move them" }).click();
+    await page.getByText("3 messages moved by 1m0s.").waitFor();
+    await page.getByLabel("Choose c1 to chosen").check();
+    await page.getByText("1 chosen").waitFor();
+    await page.getByRole("button", { name: "Cancel selected" }).click();
+    await page.getByRole("button", { name: "Cancel them" }).click();
+    await page.getByText("1 message cancelled.").waitFor();
+    quiet(page);
+  },
+
   async "dead letters are filtered, retried and removed"(browser) {
     const page = await walk(browser, plan.keys.admin);
     await page.goto("/dead-letters");
-    assert.equal(await page.locator('input[name="letter"]').count(), plan.expected.deadLetters);
+    assert.equal(await page.locator('input[name="chosen"]').count(), plan.expected.deadLetters);
     await page.getByLabel("All on this page").check();
     await page.getByText(plan.expected.deadLetters + " chosen").waitFor();
     await page.getByLabel("All on this page").uncheck();
     await page.getByLabel("User").fill("broken-1");
     await page.getByRole("button", { name: "Filter" }).click();
-    await eventually(async () => assert.equal(await page.locator('input[name="letter"]').count(), 1), "the page is there");
+    await eventually(async () => assert.equal(await page.locator('input[name="chosen"]').count(), 1), "the page is there");
     await page.getByRole("link", { name: "fails-1" }).click();
     await page.goBack();
     assert.equal(await page.getByLabel("User").inputValue(), "broken-1", "the filter is still there after going back");
     const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Download as CSV" }).click()]);
     assert.equal(readFileSync(await download.path(), "utf8").trim().split("\n").length, 2, "of the filtered list");
-    await page.locator('input[name="letter"]').check();
+    await page.locator('input[name="chosen"]').check();
     await page.getByRole("button", { name: "Retry selected" }).click();
     await page.getByText("1 dead letter will be sent again").waitFor();
-    const boxes = page.locator('input[name="letter"]');
+    const boxes = page.locator('input[name="chosen"]');
     await eventually(async () => {
       await page.goto("/dead-letters");
       assert.equal(await boxes.count(), plan.expected.deadLetters);
