@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
@@ -103,8 +104,9 @@ func (v *verdict) gather(tb testing.TB) {
 		case a.Do == Submit || a.Do == DryRun:
 			k.submitted = a
 			k.accepted = k.accepted || a.Err == nil && a.Got.Outcome == message.Accepted
-			// A repeated submit that comes too late is invalid, whatever the first one's outcome.
-			k.perhaps = k.perhaps || a.Err != nil || a.Unclear && a.Got.Outcome == message.Invalid
+			// A repeated submit that comes too late is invalid, and one that comes after a put finds another
+			// message, whatever the first one's outcome.
+			k.perhaps = k.perhaps || a.Err != nil || a.Unclear && (a.Got.Outcome == message.Invalid || a.Got.Code == fault.CodeIDReused)
 		case a.Do == Cancel && a.Err == nil && a.Got.Outcome == message.Cancelled:
 			k.cancelled = true
 		}
@@ -172,7 +174,7 @@ func (v *verdict) judgeEnd(k *known) {
 		}
 	}
 	if !k.accepted && !k.perhaps && (s.State != messages.StateUnknown || taken > 0) {
-		v.fault("end: %s was refused, and is %s, arrived %d times", k, s.State, taken)
+		v.fault("end: %s was refused, and is %s, arrived %d times: %+v", k, s.State, taken, k.submitted.Got)
 	}
 	if k.cancelled && taken > 0 && !v.sentBeforeCancel(k) && !k.submittedAgain() {
 		v.fault("cancel: %s arrived after its cancel was confirmed", k)
