@@ -74,8 +74,8 @@ func (v *verdict) judgeSettings() {
 	for _, a := range v.answers {
 		asks := finds(a)
 		settings, ok := v.settingsOf(a.User, a.Began, a.Ended)
-		if !asks || !ok || a.Err != nil || a.Got.Replayed || a.Got.Outcome == message.Invalid {
-			continue
+		if !asks || !ok || a.Err != nil || a.Got.Replayed || a.Got.Outcome == message.Invalid || a.Got.Code == fault.CodeCampaignEnded {
+			continue // the end of a campaign comes before settings
 		}
 		code := fault.Code("")
 		switch {
