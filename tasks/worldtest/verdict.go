@@ -278,7 +278,7 @@ func (v *verdict) judgeArrivals(k *known) {
 			continue
 		}
 		for _, device := range u.Devices {
-			if taken[device] == 0 && !v.lostDevice(k.user, device) && !rejected(k, device) {
+			if taken[device] == 0 && !v.lostDevice(k.user, device) && !rejected(k, device) && !inDoubt(k, device) {
 				v.fault("devices: %s is delivered, and did not arrive at %s: %+v", k, device, k.standing)
 			}
 		}
@@ -290,6 +290,11 @@ func (v *verdict) lostDevice(user, device string) bool {
 	return slices.ContainsFunc(v.Plan.Events, func(e Event) bool {
 		return e.Do == LoseDevice && e.User == user && (device == "" || e.Name == device)
 	})
+}
+
+// inDoubt reports whether it is told that a message may not have reached a device.
+func inDoubt(k *known, device string) bool {
+	return slices.Contains(k.standing.Progress, messages.DeviceDone{Device: device, State: messages.DeviceUncertain})
 }
 
 // rejected reports whether a device's channel refused a message.

@@ -39,6 +39,9 @@ func (v *verdict) judgeCharges(tb testing.TB) {
 	for _, k := range v.sorted() {
 		if _, gone := v.erased[k.user]; !gone {
 			s := k.standing
+			if s.State == messages.StateDropped && s.EndedAt.Before(s.SendAt) {
+				s.Reason = messages.ReasonSettings // before the place that it has, not the promised one
+			}
 			if !s.Promised.IsZero() { // a late message stays charged where it was accepted
 				s.SendAt = s.Promised
 			}
