@@ -105,6 +105,32 @@ func TestADryRunLeavesNoEntry(t *testing.T) {
 	require.Len(t, r.logged(), 1)
 }
 
+// No change goes unlogged because its body says that it is a dry run: an operation without dry runs
+// refuses such a body, and so does each a body that says both.
+func TestAChangeIsNoDryRunByItsBody(t *testing.T) {
+	t.Parallel()
+	for _, o := range operations() {
+		body := o.request().body
+		if !strings.HasPrefix(body, "{") || strings.Contains(body, "\n{") || o.looks() {
+			continue
+		}
+		t.Run(o.method+" "+o.path, func(t *testing.T) {
+			t.Parallel()
+			for _, members := range []string{`"dry_run":true`, `"dry_run":false,"dry_run":true`, `"dry_run":true,"Dry_Run":false`} {
+				r := newRig(t)
+				acme(r)
+				q := o.request()
+				q.body = "{" + members + strings.Replace(","+strings.TrimPrefix(body, "{"), ",}", "}", 1)
+				before := r.store.Dump()
+				got := r.byHand(api.Hand{Operator: true}, q)
+				if got.status < http.StatusMultipleChoices && len(r.logged()) == 0 {
+					require.Equal(t, before, r.store.Dump(), "%s is answered %d", q.body, got.status)
+				}
+			}
+		})
+	}
+}
+
 // A command that makes many changes leaves one entry for those that are not only for operators.
 func TestACommandOfManyChangesIsOneEntry(t *testing.T) {
 	t.Parallel()
