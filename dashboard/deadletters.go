@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -117,24 +118,24 @@ func (d *Dashboard) retryMany(r *http.Request, noun string) manyChange {
 
 // changeAllLetters retries or removes all dead letters that the filters of a form select.
 func (d *Dashboard) changeAllLetters(w http.ResponseWriter, r *http.Request, retry bool, to string) {
-	of := lettersOf(r.PostFormValue, maxPage)
-	found, more, err := first(d.api.ListDeadLetters(r.Context(), of), maxPage)
-	if err != nil {
-		d.refused(w, r, err, to)
-		return
-	}
-	count := plural(len(found), "dead letter")
-	if more {
-		count = "more than " + count
-	}
-	question, yes, did := "Remove "+count+"? Their content, records and ids are erased. This can't be undone.", "Remove", "removed."
+	question, yes, did := "Remove %s? Their content, records and ids are erased. This can't be undone.", "Remove", "removed."
 	if retry {
-		question, yes, did = "Send "+count+" again? Each gets its user's next free time.", "Send again", "will be sent again."
+		question, yes, did = "Send %s again? Each gets its user's next free time.", "Send again", "will be sent again."
 	}
-	if !d.confirmed(w, r, question, yes, to) {
+	if !isConfirmed(r) {
+		found, more, err := first(d.api.ListDeadLetters(r.Context(), lettersOf(r.PostFormValue, maxPage)), maxPage)
+		if err != nil {
+			d.refused(w, r, err, to)
+			return
+		}
+		count := plural(len(found), "dead letter")
+		if more {
+			count = "more than " + count
+		}
+		d.ask(w, r, &confirmPage{Question: fmt.Sprintf(question, count), Yes: yes, Back: to})
 		return
 	}
-	of.Limit = pageSize
+	of := lettersOf(r.PostFormValue, pageSize)
 	done, refused, cursor := 0, 0, ""
 	for began := d.o.Now(); ; {
 		outcomes, next, err := d.changeLetters(r, of, cursor, retry)
@@ -146,7 +147,7 @@ func (d *Dashboard) changeAllLetters(w http.ResponseWriter, r *http.Request, ret
 			}
 		}
 		if err != nil {
-			d.refused(w, r, err, to)
+			d.refused(w, r, stoppedAfter(done, "dead letter", did, err), to)
 			return
 		}
 		if cursor = next; cursor == "" || d.o.Now().Sub(began) > changeWithin {

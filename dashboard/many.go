@@ -52,7 +52,7 @@ func (d *Dashboard) changeMany(w http.ResponseWriter, r *http.Request, c manyCha
 		}
 		err := c.change(user, id)
 		if err != nil && (len(chosen) == 1 || hopeless(err)) {
-			d.refused(w, r, err, to)
+			d.refused(w, r, stoppedAfter(done, c.noun, c.did, err), to)
 			return
 		}
 		if err != nil {
@@ -71,6 +71,15 @@ func (d *Dashboard) changeMany(w http.ResponseWriter, r *http.Request, c manyCha
 		text += " And " + number(more) + " more."
 	}
 	d.refused(w, r, &problem{Status: http.StatusConflict, Detail: text}, to)
+}
+
+// stoppedAfter returns an error that ended a change of many, with what was done before.
+func stoppedAfter(done int, noun, did string, err error) error {
+	p := problemOf(err)
+	if done == 0 || p.Status == http.StatusInternalServerError { // which is logged, and not shown
+		return err
+	}
+	return &problem{Status: p.Status, Code: p.Code, Detail: plural(done, noun) + " " + did + " Then: " + p.Sentence()}
 }
 
 // unprocessable returns the problem of a form with a wrong field.
