@@ -74,6 +74,8 @@ func (r results) page() string {
 			r.writeWrong(&b)
 		case "late":
 			r.writeLate(&b)
+		case "processor":
+			r.writeProcessor(&b)
 		case "recovery":
 			r.writeCrash(&b)
 		}
@@ -138,6 +140,18 @@ func (r results) writeLate(b *strings.Builder) {
 			titleOf(side.Name), number(side.Late.P50.median()) + " ms", number(side.Late.P99.median()) + " ms",
 			number(side.Late.Max.median()) + " ms", fmt.Sprintf("%s of %s", count(side.Early), count(side.Due)),
 		})
+	}
+	writeRows(b, rows)
+}
+
+func (r results) writeProcessor(b *strings.Builder) {
+	rows := [][]string{{"", "submit, store", "submit, side", "delivery, store", "delivery, side"}}
+	for _, side := range r.Sides {
+		row := []string{titleOf(side.Name)}
+		for _, of := range []series{side.Submits.StoreMicros, side.Submits.SideMicros, side.Deliveries.StoreMicros, side.Deliveries.SideMicros} {
+			row = append(row, number(of.median())+" µs")
+		}
+		rows = append(rows, row)
 	}
 	writeRows(b, rows)
 }
