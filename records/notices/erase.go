@@ -88,7 +88,7 @@ func (n *Outbox) eraseFromDigest(ctx context.Context, id, user string) (bool, er
 		if err != nil {
 			return script.ReplyError(doing, err.Error())
 		}
-		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+		err = store.Transaction(ctx, tx, func(pipe redis.Pipeliner) error {
 			pipe.HSet(ctx, key, keyspace.NoticeDetails, details)
 			return nil
 		})

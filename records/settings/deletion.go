@@ -128,7 +128,7 @@ func (s *Policies) use(ctx context.Context, name string) (*PolicyInUseError, err
 		var users [partitionsAtOnce]*redis.StringSliceCmd
 		// The transaction removes the claims before the reads, even if a slot is moving to another
 		// node.
-		_, err := s.client.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+		err := store.Transaction(ctx, s.client, func(pipe redis.Pipeliner) error {
 			for i := range counts {
 				index := s.keys.UsersWithSettings(first + i)
 				pipe.Del(ctx, s.keys.PolicyClaims(first+i, name))

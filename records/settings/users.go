@@ -128,7 +128,7 @@ const claimLasts = time.Minute
 // not checked: a program may have it elsewhere.
 func (s *Users) claim(ctx context.Context, key, token, name string) error {
 	const doing = "giving a user a policy"
-	_, err := s.client.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+	err := store.Transaction(ctx, s.client, func(pipe redis.Pipeliner) error {
 		pipe.SAdd(ctx, key, token)
 		pipe.PExpire(ctx, key, claimLasts)
 		return nil

@@ -48,10 +48,9 @@ func (l Layout) Raise(ctx context.Context, client redis.UniversalClient, keys ke
 		if err != nil || found >= l {
 			return err
 		}
-		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+		return Transaction(ctx, tx, func(pipe redis.Pipeliner) error {
 			return pipe.HSet(ctx, keys.Meta(), layoutField, int(l)).Err()
 		})
-		return err
 	}
 	for tries := 1; ; tries++ {
 		err := client.Watch(ctx, raise, keys.Meta())

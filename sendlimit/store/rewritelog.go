@@ -71,7 +71,7 @@ func rewriteLog(ctx context.Context, client redis.Cmdable, key string) (bool, er
 		told["aof_rewrite_in_progress"] != "0" || told["aof_rewrite_scheduled"] != "0" {
 		return false, nil
 	}
-	_, err = client.TxPipelined(ctx, func(pipe redis.Pipeliner) error { // two writes, or Redis logs no transaction
+	err = Transaction(ctx, client, func(pipe redis.Pipeliner) error { // two writes, or Redis logs no transaction
 		pipe.Set(ctx, key, 1, time.Minute)
 		pipe.Del(ctx, key)
 		return nil
