@@ -89,7 +89,7 @@ func TestAllSendingIsStoppedAndStarted(t *testing.T) {
 		s.ended("bob", "expires", "x")
 		status, _, err := s.Status(s.Context(), "bob", "expires")
 		require.NoError(s, err)
-		require.WithinRange(s, status.EndedAt.Time, s.at(45*time.Second), s.at(47*time.Second))
+		require.WithinRange(s, status.EndedAt.Time, s.at(45*time.Second), s.at(49*time.Second)) // it polls seldom
 		s.setsFor("carol", policy.UserSettings{Blocked: true})
 		s.accepted(to("erin", "new", time.Minute))
 		require.Equal(s, message.Refused, s.submit(s.message("refused", 50*time.Second)).Outcome)
