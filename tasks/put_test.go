@@ -9,6 +9,7 @@ import (
 	"github.com/sendlimit/sendlimiter/message"
 	"github.com/sendlimit/sendlimiter/records/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
@@ -84,4 +85,22 @@ func TestAMessageIsReplaced(t *testing.T) {
 func undated(o message.Outcome) message.Outcome {
 	o.Day = nil
 	return o
+}
+
+// A put replaces a message, and creates none, also if the submitter has to learn the zone of the user.
+func TestAPutReadsTheZoneAnew(t *testing.T) {
+	tell(t, func(s *story) {
+		s.setsFor("alice", policy.UserSettings{TimeZone: "Asia/Tokyo"})
+		m := s.local("a", "2000-01-02T09:00:00", message.ZoneUser)
+		o, err := s.Put(s.Context(), m, submit.PutIfReplaces)
+		require.NoError(s, err)
+		require.Equal(s, fault.CodeVersionMismatch, o.Code)
+		s.takes(m)
+		s.setsFor("alice", policy.UserSettings{TimeZone: "Europe/Berlin"})
+		m.Title = "another"
+		o, err = s.Put(s.Context(), m, submit.PutAlways)
+		require.NoError(s, err)
+		require.Equal(s, message.Replaced, o.Outcome, o.Detail)
+		require.Equal(s, "01-02T08:00 Europe/Berlin", s.where("a"))
+	})
 }

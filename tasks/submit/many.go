@@ -79,7 +79,7 @@ func (s *Submitter) decideMany(ctx context.Context, ms []message.Message) (group
 		return nil, false
 	}
 	for _, m := range ms[:min(len(ms), MaxMany)] {
-		sub, _, _ := s.prepare(ctx, m) // Submit asks again if there is none
+		sub, _, _ := s.prepare(ctx, m, nil) // Submit asks again if there is none
 		if sub != nil && sub.charged.isBounded(sub.request) {
 			return nil, false
 		}

@@ -27,9 +27,8 @@ const (
 // If the condition is not met, the code is CodeVersionMismatch.
 func (s *Submitter) Put(ctx context.Context, m message.Message, when PutIf) (message.Outcome, error) {
 	ctx, span := s.tracer.Submit(ctx)
-	sub, o, err := s.prepare(ctx, m)
+	sub, o, err := s.prepare(ctx, m, when.replaces(s.message(m).Account))
 	if sub != nil {
-		sub.request.Replace = when.replaces(sub.message.Account)
 		o, err = s.complete(ctx, sub)
 	}
 	if err == nil {

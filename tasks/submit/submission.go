@@ -23,8 +23,9 @@ type submission struct {
 	sent    time.Time
 }
 
-// prepare creates the request of a message, or returns an outcome or an error instead.
-func (s *Submitter) prepare(ctx context.Context, m message.Message) (*submission, message.Outcome, error) {
+// prepare creates the request of a message, which may replace another one, or returns an outcome or an
+// error instead.
+func (s *Submitter) prepare(ctx context.Context, m message.Message, replaces *sendlimit.Replacement) (*submission, message.Outcome, error) {
 	m = s.message(m)
 	timeline, err := s.Timeline(ctx)
 	if err != nil {
@@ -34,6 +35,7 @@ func (s *Submitter) prepare(ctx context.Context, m message.Message) (*submission
 	if sub.request, err = s.request(sub.message); err != nil {
 		return nil, message.InvalidOutcome(err, m), nil
 	}
+	sub.request.Replace = replaces
 	sub.request.Record.Trace = tracing.Reference(ctx)
 	if sub.request.Share, err = s.charger.share(ctx, m.Account); err != nil {
 		return nil, message.Outcome{}, err
@@ -74,7 +76,7 @@ func (s *Submitter) complete(ctx context.Context, sub *submission) (message.Outc
 	first := true
 	return untilSameZone(func() (message.Outcome, error) {
 		if !first {
-			again, o, err := s.prepare(ctx, sub.message.Message)
+			again, o, err := s.prepare(ctx, sub.message.Message, sub.request.Replace)
 			if again == nil {
 				return o, err
 			}

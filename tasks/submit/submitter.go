@@ -188,7 +188,7 @@ func endSpan(span tracing.Span, m message.Message, o message.Outcome, err error)
 }
 
 func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outcome, error) {
-	sub, o, err := s.prepare(ctx, m)
+	sub, o, err := s.prepare(ctx, m, nil)
 	if sub == nil {
 		return o, err
 	}
