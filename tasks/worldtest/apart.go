@@ -24,6 +24,9 @@ func shift(by time.Duration, times ...*time.Time) {
 // there returns a message with times of the master's clock.
 func (c *caller) there(m message.Message) message.Message {
 	shift(c.ahead[m.User], &m.SendAt, &m.ExpiresAt, &m.ShiftUntil)
+	if m.Local != nil {
+		m.Local, m.SendAt = keeping(m.SendAt), time.Time{}
+	}
 	if m.Window != nil {
 		window := *m.Window
 		shift(c.ahead[m.User], &window.From, &window.Until)

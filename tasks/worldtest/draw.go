@@ -33,6 +33,9 @@ type drawer struct {
 func Draw(seed uint64, c Config) Plan {
 	d := &drawer{random: rand.New(rand.NewPCG(seed, 1))}
 	d.Seed, d.Unit = seed, cmp.Or(c.Unit, time.Minute)
+	if d.Unit < time.Minute { // zones are a quarter of an hour apart
+		c.Without = append(slices.Clone(c.Without), Travels)
+	}
 	for _, f := range slices.Concat(allFeatures(), rareFeatures(), c.With) {
 		chance := 2
 		if slices.Contains(rareFeatures(), f) {
@@ -41,6 +44,9 @@ func Draw(seed uint64, c Config) Plan {
 		if drawn := d.oneIn(chance); (c.Features == nil && drawn || slices.Contains(c.Features, f)) && !slices.Contains(c.Without, f) {
 			d.Features = append(d.Features, f)
 		}
+	}
+	if d.Has(ThrottledDates) { // they are drawn by hours of UTC
+		d.Features = slices.DeleteFunc(d.Features, func(f Feature) bool { return f == Travels })
 	}
 	if d.Has(Clock) { // who starts meanwhile takes the clock as it is
 		d.Features = slices.DeleteFunc(d.Features, func(f Feature) bool { return f == Stops })
@@ -124,6 +130,9 @@ func (d *drawer) window(limit int, units float64) string {
 // forget places that are older than the longest window so far.
 func (d *drawer) rules(name string) Rules {
 	r := Rules{Name: name, Zone: []string{"", "Asia/Kolkata"}[d.random.IntN(2)]}
+	if d.Has(Travels) {
+		r.Zone, r.OfUsers = homeZone, d.oneIn(2)
+	}
 	r.Rules = []string{d.window(1, 0.3), d.window(3+d.random.IntN(2), 3), fmt.Sprintf("%d/calendar_hour", 12+d.random.IntN(30)), "60/calendar_day"}
 	if d.Has(FullDays) {
 		r.Rules = []string{d.window(1, 0.3), "60/calendar_day"}
@@ -168,7 +177,7 @@ func (d *drawer) operators() {
 					d.add(Event{At: at + d.upTo(3*d.Unit) + time.Second, Do: Rollback, Name: r.Name})
 				}
 			case 1:
-				d.add(Event{At: at, Do: SetPolicyOf, User: d.user(), Name: []string{"", "other"}[d.random.IntN(2)]})
+				d.add(Event{At: at, Do: SetPolicyOf, User: d.user(), Name: []string{"", "other"}[d.random.IntN(2)], Zone: d.zone()})
 			default:
 				d.add(Event{At: at, Do: Refit, Shift: d.oneIn(2)})
 			}
@@ -182,10 +191,11 @@ func (d *drawer) operators() {
 		for range 1 + d.random.IntN(4) {
 			d.add(Event{
 				At: d.upTo(d.Length), Do: what[d.random.IntN(len(what))], User: d.user(), Lasts: d.Unit + d.upTo(5*d.Unit),
-				Then: []policy.Then{"", policy.ThenKeep, policy.ThenShift, policy.ThenDrop}[d.random.IntN(4)],
+				Then: d.then(), Zone: d.zone(),
 			})
 		}
 	}
+	d.travels()
 	if d.Has(Operators) {
 		if d.oneIn(2) {
 			d.add(Event{At: d.Length/2 + d.upTo(d.Length/2), Do: Erase, User: d.user()})

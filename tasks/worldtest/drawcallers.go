@@ -74,6 +74,7 @@ func (d *drawer) callers() {
 			e.Do, e.Now, e.SendAt = Submit, true, at
 		}
 		d.maybeWindow(&e)
+		d.maybeKeeps(&e)
 		d.add(e)
 		if d.oneIn(8) { // others at the same moment, for the same user
 			for range 1 + d.random.IntN(4) {
@@ -135,6 +136,7 @@ func (d *drawer) callers() {
 			e = d.lateMessage()
 		} else {
 			d.maybeWindow(&e)
+			d.maybeKeeps(&e)
 		}
 		e.Do, e.User, e.Together, e.Follow = SubmitFile, "", 20+d.random.IntN(20), false
 		d.add(e)

@@ -12,7 +12,7 @@ import (
 // and submits more when the former policy is back. The store trims a timeline in one of 16
 // milliseconds.
 func (d *drawer) shorterWindows() {
-	short := Rules{Name: policy.DefaultName, Rules: []string{d.window(5, 0.2)}}
+	short := Rules{Name: policy.DefaultName, Zone: d.Policies[0].Zone, Rules: []string{d.window(5, 0.2)}}
 	for n := range 3 {
 		at, user := (d.Unit + d.Length*time.Duration(n)/4).Truncate(16*time.Millisecond), fmt.Sprintf("brief-%d", n)
 		d.Users = append(d.Users, User{Name: user})

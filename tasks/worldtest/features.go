@@ -36,6 +36,7 @@ const (
 	RefusedUsers   Feature = "refused users" // a provider takes only the messages of others
 	LateSubmits    Feature = "late submits"  // of messages whose send time has passed
 	Windows        Feature = "windows"
+	Travels        Feature = "travels"       // of users whose messages keep their local times
 	MovingPhones   Feature = "moving phones" // from user to user
 
 	// Those that follow are rare: they make worlds longer, or much of them an outage.
@@ -56,7 +57,7 @@ func allFeatures() []Feature {
 	return []Feature{
 		Devices, Accounts, Categories, QuietHours, DatedChanges, PolicyChanges, Campaigns, Moves, Operators, Flood,
 		StoreFaults, LostReplies, Clock, Stops, QueueLoss, ProviderFaults, Edits, UserSettings, Bulk, Paces, WrongClocks, MastersApart,
-		RefusedUsers, LateSubmits, MovingPhones, Windows,
+		RefusedUsers, LateSubmits, MovingPhones, Windows, Travels,
 	}
 }
 

@@ -31,7 +31,7 @@ func (w *world) happen(e Event) {
 		w.change(e)
 	case Put:
 		w.put(e)
-	case CancelCampaign, ReopenCampaign, MoveCampaign, PauseCampaign, ResumeCampaign, StopSending, ApplyPolicy, Rollback, SetPolicyOf, Block, OptOut, OptOutOfAll, Disturb, Quieten,
+	case CancelCampaign, ReopenCampaign, MoveCampaign, PauseCampaign, ResumeCampaign, StopSending, ApplyPolicy, Rollback, SetPolicyOf, Block, OptOut, OptOutOfAll, Disturb, Travel, Quieten,
 		Refit, Erase, RetryDead, AddDevices, RemoveDevices, MovePhone:
 		w.operate(e)
 	default:
@@ -59,8 +59,8 @@ func (w *world) submit(e Event) {
 	if !e.Follow || a.Err != nil || next.Before(time.Now().Add(time.Second)) || a.Got.Outcome != message.Refused || next.IsZero() || next.After(w.latest(m.SendAt)) {
 		return
 	}
-	m.ID, m.SendAt, m.Now, m.Window, m.ExpiresAt, m.ShiftUntil = e.ID+"f", next, false, nil, time.Time{}, time.Time{}
-	e.ID, e.Do, e.SendAt, e.Window, e.Expires = m.ID, Submit, next.Sub(w.story.Began), 0, 0
+	m.ID, m.SendAt, m.Now, m.Window, m.Local, m.ExpiresAt, m.ShiftUntil = e.ID+"f", next, false, nil, nil, time.Time{}, time.Time{}
+	e.ID, e.Do, e.SendAt, e.Window, e.Keeps, e.Expires = m.ID, Submit, next.Sub(w.story.Began), 0, false, 0
 	w.requestAfter(e, m, a)
 }
 

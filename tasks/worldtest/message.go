@@ -26,6 +26,10 @@ func (e Event) Message(at func(time.Duration) time.Time, shiftUntil time.Time) m
 	case e.Now, e.SendAt < e.At: // it would shift to any day
 		m.OnConflict = message.OnConflictRefuse
 	}
+	if e.Keeps {
+		m.SendAt = m.SendAt.Truncate(time.Second)
+		m.Local = keeping(m.SendAt)
+	}
 	if e.Expires > 0 {
 		m.ExpiresAt = at(e.SendAt + e.Expires)
 	}

@@ -70,7 +70,7 @@ func (s *Story) noteEffect(tb testing.TB, e Event, began time.Time, err error) {
 		s.changed(RuleChange{Began: began, Ended: time.Now(), Policies: stored(tb, s), User: e.User})
 	case ApplyPolicy, Rollback:
 		s.changed(RuleChange{Began: began, Ended: time.Now(), Policies: stored(tb, s)})
-	case SetPolicyOf, Block, OptOut, OptOutOfAll, Disturb, Quieten:
+	case SetPolicyOf, Block, OptOut, OptOutOfAll, Disturb, Travel, Quieten:
 		s.changed(RuleChange{Began: began, Ended: time.Now(), Policies: stored(tb, s), User: e.User, Settings: e.changed()})
 	default:
 	}

@@ -1,6 +1,7 @@
 package worldtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -55,11 +56,11 @@ func (o Operator) Do(ctx context.Context, e Event) error {
 // if that fails.
 func (o Operator) changeSettings(ctx context.Context, e Event) error {
 	users := settings.NewUsers(o.Client, o.Backend.Keys)
-	if err := users.Set(ctx, e.User, e.changed()); err != nil || !e.Then.Pending() {
+	if err := users.Set(ctx, e.User, e.changed()); err != nil {
 		return err
 	}
 	stored, err := users.Get(ctx, e.User)
-	if err != nil {
+	if err != nil || !stored.Follows() {
 		return err
 	}
 	r, err := o.refitter()
@@ -74,6 +75,7 @@ func (o Operator) changeSettings(ctx context.Context, e Event) error {
 func (e Event) changed() policy.UserSettings {
 	own := e.settings()
 	own.Then = e.Then
+	own.TimeZone = cmp.Or(e.Zone, own.TimeZone)
 	return own
 }
 
@@ -81,7 +83,7 @@ func (e Event) changed() policy.UserSettings {
 func (e Event) settings() policy.UserSettings {
 	switch {
 	case e.Do == Quieten: // until the same time of each day
-		from, until := e.Disturb.Add(-e.Lasts), e.Disturb.Add(time.Minute)
+		from, until := in(e.Zone, e.Disturb.Add(-e.Lasts)), in(e.Zone, e.Disturb.Add(time.Minute))
 		quiet, err := policy.ParseQuietHours(from.Format("15:04") + "-" + until.Format("15:04"))
 		if err != nil {
 			panic(err) // the story is wrong

@@ -118,6 +118,7 @@ func (a Account) tier() accounts.Tier {
 type Rules struct {
 	Name     string
 	Zone     string
+	OfUsers  bool // users' own zones count, see policy.Policy.UserTimeZone
 	Rules    []string
 	Quiet    []Span        // rounded to whole minutes
 	Spread   time.Duration // of shifts out of them
@@ -155,7 +156,7 @@ const (
 const FirstTitle = "title"
 
 func (r Rules) String() string {
-	return fmt.Sprintf("%s %v %s, quiet %v, spread %v, news %v, codes exempt %v for %q, throttle %q, late %q, dated %v, %d%% for an account", r.Name, r.Rules, r.Zone, r.Quiet, r.Spread, r.News, r.Codes, r.CodesOf, r.Throttle, r.Late, r.Dated, r.AccountShare)
+	return fmt.Sprintf("%s %v %s, quiet %v, spread %v, news %v, codes exempt %v for %q, throttle %q, late %q, dated %v, %d%% for an account", r.Name, r.Rules, r.Zone+map[bool]string{true: " or the user's"}[r.OfUsers], r.Quiet, r.Spread, r.News, r.Codes, r.CodesOf, r.Throttle, r.Late, r.Dated, r.AccountShare)
 }
 
 // At returns the policy in a world that began at a time.
@@ -164,6 +165,7 @@ func (r Rules) At(began time.Time) (policy.Policy, error) {
 	if err != nil {
 		return p, fmt.Errorf("a planned policy: %w", err)
 	}
+	p.UserTimeZone = r.OfUsers
 	p.UnknownCategories, p.Reach, p.AccountShare, p.ShiftSpread = policy.AllowUnknown, r.Reach, r.AccountShare, r.Spread
 	zone, err := p.Location()
 	if err != nil {
@@ -241,6 +243,7 @@ const (
 	Block       Action = "block a user"
 	OptOut      Action = "a user opts out of news"
 	Disturb     Action = "a user is not disturbed for a while"
+	Travel      Action = "a user travels"
 	OptOutOfAll Action = "a user opts out of all"
 	Quieten     Action = "a user sets quiet hours"
 	Refit       Action = "refit"
@@ -279,6 +282,7 @@ type Event struct {
 	Window    time.Duration // asks for a time in a window of this length from SendAt on; zero for SendAt
 	Prefer    policy.Prefer // in the window
 	Now       bool          // to be sent when it is submitted; SendAt is when it is asked for
+	Keeps     bool          // its local time: SendAt is when it is that time in homeZone
 	Expires   time.Duration // after the send time; zero for the default
 	Late      string        // what becomes of it if the send time has passed
 	Shift     bool
@@ -290,6 +294,7 @@ type Event struct {
 	By        time.Duration
 	Lasts     time.Duration
 	Then      policy.Then // what a change of a user's settings does with messages
+	Zone      string      // of the user from this change of settings on; "" for none of their own
 	Disturb   time.Time   // before which the user is not disturbed, or has quiet hours: set when it begins
 	Channel   string
 	Behaviour Behaviour
@@ -314,6 +319,7 @@ func (e Event) String() string {
 			{e.Until > 0, " until +" + e.Until.String()},
 			{e.Follow, " follow"},
 			{e.Now, " now"},
+			{e.Keeps, " by local time"},
 			{e.Late != "", " late " + e.Late},
 			{e.Window > 0, fmt.Sprintf(" or the %s within %s", e.Prefer, e.Window)},
 			{e.Together > 1, fmt.Sprintf(" ×%d", e.Together)},
@@ -326,7 +332,7 @@ func (e Event) String() string {
 	case ApplyPolicy:
 		return fmt.Sprintf("%s %s", e.Do, e.Policy)
 	default:
-		return strings.Join(strings.Fields(fmt.Sprintf("%s %s %s %s %s %s %s %s for %s, by %s, at call %d, after it %v",
-			e.Do, e.User, e.ID, e.Title, e.Campaign, e.Name, e.Channel, e.Behaviour, e.Lasts, e.By, e.Call, e.After)), " ")
+		return strings.Join(strings.Fields(fmt.Sprintf("%s %s %s %s %s %s %s %s %s %s for %s, by %s, at call %d, after it %v",
+			e.Do, e.User, e.ID, e.Title, e.Campaign, e.Name, e.Zone, e.Then, e.Channel, e.Behaviour, e.Lasts, e.By, e.Call, e.After)), " ")
 	}
 }

@@ -66,6 +66,7 @@ func Judge(tb testing.TB, s *Story) []string {
 		v.judgeTimes(k)
 		v.judgeTitles(k)
 		v.judgeSwitchedOff(k)
+		v.judgeFollowing(tb, k)
 	}
 	v.judgePlaces(tb)
 	v.judgeRealTimes(tb)

@@ -134,7 +134,7 @@ func (v *verdict) judgeSwitchedOff(k *known) {
 			category = ""
 		}
 		place, _ := k.placeAt(at)
-		quiet := v.categoryOf(k) != CategoryCodes && s.Then != policy.ThenKeep && s.QuietHours.Contains(place.UTC())
+		quiet := v.categoryOf(k) != CategoryCodes && s.Then != policy.ThenKeep && s.QuietHours.Contains(in(s.TimeZone, place))
 		if ok && (s.Blocked || optedOut(s, category) || disturbed || quiet) {
 			v.fault("settings: %s arrived at %s, though its user has %+v", k, at, s)
 		}
@@ -162,7 +162,7 @@ func (v *verdict) judgeAnswers() {
 			v.fault("free time: %s/%s at %s, which a refusal had named, is answered %s: %s; the refusal was %s", a.User, a.Event.ID, a.Message.SendAt,
 				a.Got.Code, a.Got.Detail, v.known[name{a.User, strings.TrimSuffix(a.ID, "f")}].submitted.Got.Detail)
 		}
-		last := a.Message.SendAt.Add(message.DefaultShift)
+		last := a.first().Add(message.DefaultShift)
 		if !a.Message.ShiftUntil.IsZero() {
 			last = a.Message.ShiftUntil
 		}
@@ -184,7 +184,7 @@ func (v *verdict) judgeAnswers() {
 // judgeLateSubmit requires that a message whose send time has passed is sent now if it or its user's
 // policy says so, and else refused.
 func (v *verdict) judgeLateSubmit(a Answer) {
-	if a.Do != Submit && a.Do != DryRun || a.Unclear || a.Got.Replayed || a.Message.Now || a.Message.Window != nil || v.Plan.Has(Clock) {
+	if a.Do != Submit && a.Do != DryRun || a.Unclear || a.Got.Replayed || a.Message.Now || a.Message.Window != nil || a.Keeps || v.Plan.Has(Clock) {
 		return
 	}
 	var may []time.Duration // how late it may be
@@ -214,19 +214,24 @@ func (v *verdict) judgeLateSubmit(a Answer) {
 	}
 }
 
-// first and last are the times between which a message was asked for.
+// first and last are the times between which a message was asked for. A local time is that of
+// awayZone, which is earlier.
 func (a Answer) first() time.Time {
-	if a.Message.Window != nil {
+	switch {
+	case a.Message.Window != nil:
 		return a.Message.Window.From
+	case a.Keeps:
+		return a.Message.SendAt.Add(-earlier)
+	default:
+		return a.Message.SendAt
 	}
-	return a.Message.SendAt
 }
 
 func (a Answer) last() time.Time {
 	if a.Message.Window != nil {
 		return a.Message.Window.Until
 	}
-	return a.Message.SendAt
+	return a.first()
 }
 
 // judgeWindow requires that a message gets a time in its window, or is refused if none is free there.

@@ -121,16 +121,7 @@ func (v *verdict) judgePlace(p Placement, places map[string]time.Time, models []
 	if p.By == "place/record_sent" {
 		return
 	}
-	var others []sendlimittest.Placed
-	ahead := v.Ahead[p.User] // calendars and quiet hours are those of the master's clock
-	for id, at := range places {
-		k := v.known[name{p.User, id}]
-		late := at.Before(p.At.Add(-sendlimit.DefaultTolerance))
-		if late && !arrivedBy(k, p.At) && !v.inHand(k, p.At) {
-			continue
-		}
-		others = append(others, sendlimittest.Placed{ID: id, Category: v.categoryOf(k), Account: v.accountOf(k), At: at.Add(ahead)})
-	}
+	others, ahead := v.others(p.User, p.ID, places, p.At), v.Ahead[p.User]
 	k := v.known[name{p.User, p.ID}]
 	own := sendlimittest.Placed{ID: p.ID, Category: v.categoryOf(k), At: p.To.Add(ahead)}
 	var share sendlimit.Share
@@ -147,6 +138,20 @@ func (v *verdict) judgePlace(p Placement, places map[string]time.Time, models []
 		why = d.Violations
 	}
 	v.fault("rules: %s got %s at %s by %s, which was not free: %+v", k, p.To, p.At, p.By, why)
+}
+
+// others returns the places of a user that count at a time, but for that of one message.
+func (v *verdict) others(user, id string, places map[string]time.Time, now time.Time) (others []sendlimittest.Placed) {
+	ahead := v.Ahead[user] // calendars and quiet hours are those of the master's clock
+	for other, at := range places {
+		k := v.known[name{user, other}]
+		late := at.Before(now.Add(-sendlimit.DefaultTolerance))
+		if other == id || late && !arrivedBy(k, now) && !v.inHand(k, now) {
+			continue
+		}
+		others = append(others, sendlimittest.Placed{ID: other, Category: v.categoryOf(k), Account: v.accountOf(k), At: at.Add(ahead)})
+	}
+	return others
 }
 
 func (v *verdict) categoryOf(k *known) string {

@@ -79,7 +79,7 @@ func (v *verdict) judgeTimes(k *known) {
 func (v *verdict) heldOff(user string, at, before time.Time) bool {
 	return slices.ContainsFunc(v.changes, func(c RuleChange) bool {
 		own := c.Settings
-		return c.User == user && c.Began.Before(before) && (at.Add(v.Ahead[user]).Before(own.DoNotDisturbUntil) || own.QuietHours.Contains(at.UTC()))
+		return c.User == user && c.Began.Before(before) && (at.Add(v.Ahead[user]).Before(own.DoNotDisturbUntil) || own.QuietHours.Contains(in(own.TimeZone, at)))
 	})
 }
 
