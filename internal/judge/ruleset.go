@@ -3,7 +3,6 @@ package judge
 import (
 	"cmp"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -133,11 +132,12 @@ func (s *Ruleset) Reach(own time.Duration) time.Duration {
 // alerting reports whether there are alerts.
 func (s *Ruleset) alerting() bool { return s.alerts != "" }
 
-// span returns the first and the last millisecond around the send time at that the overall rules
-// and a category's can count. The span may be wider than needed, never narrower.
-func (s *Ruleset) span(at int64, category []policy.Rule) (first, last int64) {
-	first, last = math.MaxInt64, math.MinInt64
-	for _, rules := range [...][]policy.Rule{s.Policy.Rules, category} {
+// span returns the first and the last millisecond around the send time at that the bound of a day's
+// places and some rules can count. The span may be wider than needed, never narrower.
+func (s *Ruleset) span(at int64, some ...[]policy.Rule) (first, last int64) {
+	first, last = calendar.NaturalPeriod(calendar.Day, at)
+	last--
+	for _, rules := range some {
 		for _, r := range rules {
 			from, till := at-r.Longest().Milliseconds()+1, at+r.Longest().Milliseconds()
 			if r.Calendar() && s.zone == time.UTC && r.Period != calendar.Month {

@@ -26,7 +26,7 @@ func TestTheSpanOfACategory(t *testing.T) {
 	for _, row := range []struct {
 		policy   policy.Policy
 		category string
-		around   time.Duration // how far it looks to each side
+		around   time.Duration // how far it looks to each side; 0 for the day of UTC only
 	}{
 		{weekly, "", 7 * calendar.DayLong},
 		{weekly, "digest", 30 * calendar.DayLong},
@@ -39,7 +39,8 @@ func TestTheSpanOfACategory(t *testing.T) {
 		set, err := newRuleset(row.policy, policy.UserSettings{}, new(calendar.ZoneTables))
 		require.NoError(t, err)
 		first, last := set.Scope(row.category).Span(at)
-		wantFirst, wantLast := at, at
+		wantFirst, next := calendar.NaturalPeriod(calendar.Day, at)
+		wantLast := next - 1
 		if row.around > 0 {
 			wantFirst, wantLast = at-row.around.Milliseconds()+1, at+row.around.Milliseconds()-1
 		}

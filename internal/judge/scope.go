@@ -96,11 +96,11 @@ func (c *Scope) Places(keys keyspace.Keys, user string) string {
 // Zone returns the offsets of the zone of the calendar rules, around a time.
 func (c *Scope) Zone(at time.Time) *calendar.ZoneTable { return c.Set.zones.TableAt(c.Set.zone, at) }
 
-// Span returns the first and the last millisecond around a send time that the rules can count, Unix
-// ms. An exempt message has no rules, but may raise alerts.
+// Span returns the first and the last millisecond around a send time that the rules and the bound of
+// a day's places can count, Unix ms. An exempt message has no rules, but may raise alerts.
 func (c *Scope) Span(at int64) (first, last int64) {
 	if c.exempt && (c.Uncounted || !c.Set.alerting()) {
-		return at, at
+		return c.Set.span(at)
 	}
-	return c.Set.span(at, c.Own)
+	return c.Set.span(at, c.Set.Policy.Rules, c.Own)
 }

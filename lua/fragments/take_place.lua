@@ -1,13 +1,11 @@
 -- take_place: takes a place that is free for a new message.
 --
 -- Needs KEYS and ARGV as place/reserve.lua has them, the locals timeline, record, places, id and
--- asked, those of fragments/watched.lua and scores.lua, and later: whether there are other places. A new
--- timeline has no expiry. Defines taken, nil if the id has a place already.
+-- asked, and those of fragments/watched.lua and scores.lua. A new timeline has no expiry. Defines
+-- taken, nil if the id has a place already.
 local taken = call('ZADD', timeline, 'NX', ARGV[5], id) == 1
 if taken then
-  if call('PEXPIREAT', timeline, ARGV[9], 'GT') == 0 and not later then
-    call('PEXPIREAT', timeline, ARGV[9], 'NX')
-  end
+  if call('PEXPIREAT', timeline, ARGV[9], 'GT') == 0 then call('PEXPIREAT', timeline, ARGV[9], 'NX') end
   if record then
     add_entry(letter, asked - horizon, look_after, ARGV[13] .. suffix)
     if id_score then add_found('ids', letter, id_score, suffix) end

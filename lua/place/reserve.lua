@@ -13,9 +13,9 @@
 -- ARGV[4]  message id
 -- ARGV[5]  send time, Unix ms; "" for now
 -- ARGV[6]  how the time may be chosen, see fragments/choice.lua
--- ARGV[7]  first ms around the send time that a rule counts; "" without a send time, in quiet
---          hours, and for a blocked user
--- ARGV[8]  last ms around the send time that a rule counts; "" as ARGV[7]
+-- ARGV[7]  first ms around the send time that a rule or the bound of a day's places counts; ""
+--          without a send time, in quiet hours, and for a blocked user
+-- ARGV[8]  last ms around the send time that they count; "" as ARGV[7]
 -- ARGV[9]  when the timeline may expire if this is its last message, Unix ms; ""
 --          without a send time
 -- ARGV[10] with KEYS[3]: delays, see fragments/watched.lua
@@ -67,20 +67,20 @@ if not (as_before and record) then
 end
 
 -- With few neighbours, nothing needs to be judged: a rule can't break with fewer places within its
--- window than its limit, and no account has used up its share of a day with fewer places. Most
--- users have fewer in all. Counting costs a fraction of reading: Redis writes each score as text.
--- If an alert may be due, the place is taken below.
+-- window than its limit, and no account has used up its share of a day with fewer places. Counting
+-- costs a fraction of reading: Redis writes each score as text. If an alert may be due, the place is
+-- taken below.
 local neighbours = as_before and call('ZCOUNT', timeline, ARGV[7], ARGV[8])
-local card = neighbours and call('ZCARD', timeline)
 local bound, free = share_places or most_places, neighbours and true
-if neighbours and bound and card >= bound then
+if neighbours and bound and neighbours >= bound then
   local day = asked - asked % 86400000
   free = call('ZCOUNT', timeline, math.max(day, bounded_since), day + 86399999) < bound
 end
 if neighbours and neighbours > 0 then
   for limit, window in string.gmatch(rule_words, '(%S+) (%S+)') do
-    limit, window = tonumber(limit), tonumber(window)
+    limit = tonumber(limit)
     if neighbours >= limit then
+      window = tonumber(window)
       free = free and window > 0 and call('ZCOUNT', timeline, string.format('%d', asked - window + 1),
         string.format('%d', asked + window - 1)) < limit
       if not free then break end
@@ -118,7 +118,7 @@ for _ = 1, 2 do -- a second time if its id has a place
 --@include judge/spread
     local rules = rules_of(rule_words, scope_words)
     if simply then
-      local list = list_at(q, timeline)
+      local list, card = list_at(q, timeline), call('ZCARD', timeline)
       list.card = card
       local near = call('ZRANGE', timeline, ARGV[7], '+inf', 'BYSCORE', 'LIMIT', '0', '16', 'WITHSCORES')
       if #near < 32 then begin_with(list, 2 * card == #near and -math.huge or ARGV[7], near, 16) end
@@ -231,7 +231,6 @@ for _ = 1, 2 do -- a second time if its id has a place
     end
   end
 
-  local later = card > 0
 --@include take_place
   if taken then
     if stay then stay() end

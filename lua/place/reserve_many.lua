@@ -76,7 +76,6 @@ for k = 1, #records do
     if alert_from and count_in(list, tonumber(ARGV[7]), ARGV[8] + 1) + 1 >= alert_from then
       return answers
     end
-    local later = list.last > 0
     local delays, watch_word, scores = ARGV[10], ARGV[11], ARGV[12]
 --@include watched
 --@include scores
