@@ -47,7 +47,7 @@ func (s storage) warnOfLoss(ctx context.Context, prefix string, logger *slog.Log
 	if s.embedded == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), countWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), countLastWithin)
 	defer cancel()
 	pending, err := countPending(ctx, s.client, prefix)
 	if err != nil {
@@ -111,11 +111,12 @@ func (w *sizeWarnings) due(pending int, now time.Time) bool {
 	return true
 }
 
-// countEvery is how often the pending messages of an embedded store are counted, countWithin
-// bounds one count.
+// countEvery is how often the pending messages of an embedded store are counted. countWithin bounds
+// one count, and countLastWithin that of what is lost, which nobody can count again.
 const (
-	countEvery  = 5 * time.Second
-	countWithin = 2 * time.Second
+	countEvery      = 5 * time.Second
+	countWithin     = 2 * time.Second
+	countLastWithin = 10 * time.Second
 )
 
 // countPending counts the pending messages.
