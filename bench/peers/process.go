@@ -89,20 +89,25 @@ func (p *process) ask(ctx context.Context, r side.Request) (side.Reply, error) {
 	if err := json.NewEncoder(p.in).Encode(r); err != nil {
 		return side.Reply{}, fmt.Errorf("ask a side to %s: %w", r.Op, err)
 	}
+	var reply side.Reply
 	select {
-	case reply := <-p.replies:
-		if reply.Error != "" {
-			return reply, fmt.Errorf("%s: %s", r.Op, reply.Error)
-		}
-		return reply, nil
+	case reply = <-p.replies:
 	case <-p.ended:
-		return side.Reply{}, fmt.Errorf("the side ended before it replied to %s", r.Op)
+		select {
+		case reply = <-p.replies: // its last one
+		default:
+			return side.Reply{}, fmt.Errorf("the side ended before it replied to %s", r.Op)
+		}
 	case <-ctx.Done():
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return side.Reply{}, fmt.Errorf("no reply to %s, after %d answers and %d deliveries: %w",
 			r.Op, p.counters.Submitted, p.counters.Delivered, ctx.Err())
 	}
+	if reply.Error != "" {
+		return reply, fmt.Errorf("%s: %s", r.Op, reply.Error)
+	}
+	return reply, nil
 }
 
 // stop asks the program to end, and waits for that.
